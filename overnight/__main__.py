@@ -1,0 +1,5 @@
+"""`python -m overnight` is the `overnight` command."""
+
+from overnight.cli.main import run
+
+run()

@@ -1,0 +1,1 @@
+"""The `overnight` command: one file a verb group; each parses, calls one function, prints."""

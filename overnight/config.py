@@ -1,0 +1,190 @@
+"""The environment: one YAML file, validated into frozen models; infra and the control plane read the same one."""
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from overnight.errors import OvernightError
+
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class ConfigError(OvernightError):
+    """The environment file is missing, is not YAML, or has a field that is wrong."""
+
+
+class Section(BaseModel):
+    """A part of the environment: unknown fields are errors, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LabelsConfig(Section):
+    """Where the label table stands."""
+
+    database: str = "labels.duckdb"
+    """DuckDB file, relative to `root`."""
+    table: str = Field(default="labels", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+
+
+class SplitConfig(Section):
+    """Shares of the groups that become training, validation and test data; the salt fixes which."""
+
+    salt: str = "overnight"
+    train: Fraction = 0.7
+    validation: Fraction = 0.1
+    test: Fraction = 0.2
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> "SplitConfig":
+        if abs(self.train + self.validation + self.test - 1.0) > 1e-9:
+            raise ValueError("train + validation + test must be 1")
+        return self
+
+
+class ValidationConfig(Section):
+    """Thresholds of the snapshot checks; each one's meaning stands in docs/validation.md."""
+
+    min_rows: int = Field(default=100, ge=1)
+    max_rows: int = Field(default=1_000_000_000, ge=1)
+    max_row_drop: Fraction = 0.05
+    max_row_growth: float = Field(default=0.5, ge=0.0)
+    max_labels_without_image: Fraction = 0.001
+    max_images_without_label: Fraction = 0.02
+    max_duplicate_keys: Fraction = 0.0
+    max_conflicting_keys: Fraction = 0.0
+    max_nulls: Fraction = 0.0
+    max_quarantined: Fraction = 0.01
+    allow_new_classes: bool = False
+    max_js_divergence: Fraction = 0.01
+    min_class_p_value: Fraction = 0.001
+    max_class_change: Fraction = 0.1
+    max_label_churn: Fraction = 0.05
+    min_split_rows_per_class: int = Field(default=5, ge=0)
+    max_changed_images: Fraction = 0.01
+    near_duplicate_distance: int = Field(default=1, ge=0, le=2)
+    max_near_duplicates: Fraction = 0.05
+    max_moved_splits: Fraction = 0.0
+
+
+class ShardsConfig(Section):
+    """How images become shards."""
+
+    images_per_shard: int = Field(default=500, ge=1)
+    max_shorter_side: int = Field(default=0, ge=0)
+    """Cap of the shorter side in pixels; 0 keeps every image as it is."""
+    jpeg_quality: int = Field(default=95, ge=1, le=100)
+    """Only for images that must be re-encoded."""
+    max_pixels: int = Field(default=200_000_000, ge=1)
+
+
+class GateConfig(Section):
+    """What a challenger must show before it becomes champion."""
+
+    split: str = Field(default="test", pattern=r"^(validation|test)$")
+    confidence: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
+    bootstrap_samples: int = Field(default=2000, ge=100)
+    max_regression: Fraction = 0.01
+    """The challenger's accuracy may lie at most this far below the champion's (lower confidence bound)."""
+    min_class_recall: Fraction = 0.3
+    min_class_support: int = Field(default=10, ge=1)
+    max_class_recall_drop: Fraction = 0.15
+    seed: int = 0
+
+
+class Environment(Section):
+    """One environment, as in config/<name>.yaml."""
+
+    environment: str = Field(pattern=r"^[a-z][a-z0-9-]{0,20}$")
+    root: str
+    """Folder that holds everything Overnight stores; relative to the current folder."""
+    labels: LabelsConfig = LabelsConfig()
+    split: SplitConfig = SplitConfig()
+    validation: ValidationConfig = ValidationConfig()
+    shards: ShardsConfig = ShardsConfig()
+    gate: GateConfig = GateConfig()
+
+    @property
+    def root_path(self) -> Path:
+        """`root` as an absolute path."""
+        return Path(self.root).expanduser().absolute()
+
+    @property
+    def catalog_path(self) -> Path:
+        """The image catalogue, a Parquet file."""
+        return self.root_path / "catalog" / "images.parquet"
+
+    @property
+    def database_path(self) -> Path:
+        """The DuckDB file with the label table."""
+        return self.root_path / self.labels.database
+
+    @property
+    def shards_path(self) -> Path:
+        """The folder of all shard sets."""
+        return self.root_path / "shards"
+
+    @property
+    def snapshots_path(self) -> Path:
+        """The folder of all snapshots."""
+        return self.root_path / "snapshots"
+
+    @property
+    def runs_path(self) -> Path:
+        """The folder of all runs."""
+        return self.root_path / "runs"
+
+    @property
+    def models_path(self) -> Path:
+        """The model registry."""
+        return self.root_path / "models"
+
+
+def load(path: Path) -> Environment:
+    """Read and validate an environment file.
+
+    Raises ConfigError naming the file, the field and the remedy.
+    """
+    try:
+        data = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(
+            "there is no such environment file",
+            where=str(path),
+            remedy="give one with --config, such as config/local.yaml",
+        ) from None
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"this is not YAML: {' '.join(str(error).split())}", where=str(path)) from None
+    if not isinstance(data, dict):
+        raise ConfigError("an environment file must be a mapping of fields", where=str(path))
+    try:
+        return Environment.model_validate(data)
+    except ValidationError as error:
+        raise _explain(path, error) from None
+
+
+def _explain(path: Path, error: ValidationError) -> ConfigError:
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"]) or "the file"
+    if first["type"] == "extra_forbidden":
+        known = _fields(Environment, first["loc"][:-1])
+        close = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known fields: {', '.join(sorted(known))}"
+        return ConfigError("unknown field", where=f"{path}, {field}", remedy=hint)
+    if first["type"] == "missing":
+        return ConfigError("this field is missing", where=f"{path}, {field}", remedy="add it")
+    message = first["msg"].removeprefix("Value error, ")
+    return ConfigError(f"{message} (found {first['input']!r})", where=f"{path}, {field}", remedy="correct the value")
+
+
+def _fields(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
+    for part in location:
+        annotation = model.model_fields[part].annotation if part in model.model_fields else None
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return []
+        model = annotation
+    return list(model.model_fields)
