@@ -46,8 +46,8 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
@@ -75,8 +75,8 @@ def publishing(folder: Path) -> Iterator[Path]:
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent))
     try:
         yield temporary
-        os.chmod(temporary, 0o755)
-        os.rename(temporary, folder)
+        temporary.chmod(0o755)
+        temporary.rename(folder)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
