@@ -1,0 +1,1 @@
+"""What became of the runs: evaluation gate, model registry, promotion log."""
