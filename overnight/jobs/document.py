@@ -1,0 +1,84 @@
+"""A YAML file with the line of every field, so that an error can point at it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
+
+from overnight.jobs.errors import SpecError
+
+FieldPath = tuple[str | int, ...]
+"""Where a value stands: `("customJob", "jobSpec", "workerPoolSpecs", 0)`."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One YAML file: its plain data, and the line (from 1) on which each field begins."""
+
+    path: Path
+    data: dict[str, Any]
+    lines: dict[FieldPath, int] = field(repr=False)
+
+    def where(self, path: FieldPath) -> str:
+        """`jobs/local.yaml line 12, customJob.jobSpec`: the line of the field, or of its nearest parent."""
+        known = path
+        while known and known not in self.lines:
+            known = known[:-1]
+        line = f" line {self.lines[known]}" if known in self.lines else ""
+        name = dotted(path)
+        return f"{self.path}{line}, {name}" if name else f"{self.path}{line}"
+
+
+def dotted(path: FieldPath) -> str:
+    """`customJob.jobSpec.workerPoolSpecs[0]`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
+
+
+def load_document(path: Path) -> Document:
+    """Read a YAML mapping; raises SpecError when the file is missing, unreadable or not a mapping."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise SpecError(
+            "there is no such job spec", where=str(path), remedy="give one such as jobs/local.yaml"
+        ) from None
+    except IsADirectoryError:
+        raise SpecError("this is a folder", where=str(path), remedy="give a file such as jobs/local.yaml") from None
+    except UnicodeDecodeError:
+        raise SpecError("this is not UTF-8 text", where=str(path)) from None
+    try:
+        node = YAML(typ="rt", pure=True).compose(text)
+        data = YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise SpecError(f"this is not YAML: {_reason(error)}", where=str(path), remedy="correct that line") from None
+    if not isinstance(data, dict):
+        raise SpecError("a job spec must be a mapping of fields", where=str(path), remedy="see jobs/local.yaml")
+    return Document(path, data, dict(_lines(node, (), ())))
+
+
+def _reason(error: YAMLError) -> str:
+    if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
+        return f"{error.problem or 'unreadable'} at line {error.problem_mark.line + 1}"
+    return " ".join(str(error).split())
+
+
+def _lines(node: Node, path: FieldPath, inside: tuple[Node, ...]) -> list[tuple[FieldPath, int]]:
+    """The line of every field under `node`; `inside` are its parents, which an alias can lead back to."""
+    found: list[tuple[FieldPath, int]] = []
+    if node in inside:
+        return found
+    children: list[tuple[str | int, int, Node]] = []
+    if isinstance(node, MappingNode):
+        children = [(str(key.value), key.start_mark.line + 1, value) for key, value in node.value]
+    elif isinstance(node, SequenceNode):
+        children = [(position, item.start_mark.line + 1, item) for position, item in enumerate(node.value)]
+    for name, line, child in children:
+        found.append(((*path, name), line))
+        found.extend(_lines(child, (*path, name), (*inside, node)))
+    return found
