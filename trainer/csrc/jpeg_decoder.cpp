@@ -1,0 +1,210 @@
+#include "jpeg_decoder.hpp"
+
+#include <algorithm>
+
+#include <jerror.h>
+
+namespace overnight {
+namespace {
+
+// Columns decoded beside the region: upsampling of chroma mixes neighbours, and at the rim of what is decoded the
+// neighbour is missing. Four luma columns hold at least one chroma sample of every subsampling in use.
+constexpr int margin = 4;
+
+// A progressive file may hold any number of scans, each as slow as a whole picture.
+constexpr int max_scans = 200;
+
+JpegDecoder::ErrorManager& manager(j_common_ptr picture) {
+    return *reinterpret_cast<JpegDecoder::ErrorManager*>(picture->err);
+}
+
+Status status_of_error(int code) {
+    switch (code) {
+        case JERR_NO_SOI: return Status::not_a_jpeg;
+        case JERR_INPUT_EMPTY: return Status::empty;
+        case JERR_OUT_OF_MEMORY: return Status::out_of_memory;
+        case JERR_IMAGE_TOO_BIG: return Status::too_large;
+        case JERR_BAD_PRECISION:
+        case JERR_SOF_UNSUPPORTED:
+        case JERR_ARITH_NOTIMPL:
+        case JERR_NOT_COMPILED:
+        case JERR_CONVERSION_NOTIMPL:
+        case JERR_COMPONENT_COUNT: return Status::unsupported;
+        default: return Status::corrupt;
+    }
+}
+
+[[noreturn]] void on_error(j_common_ptr picture) {
+    auto& errors = manager(picture);
+    errors.error = errors.premature_end ? Status::truncated : status_of_error(errors.base.msg_code);
+    std::longjmp(errors.escape, 1);
+}
+
+void on_message(j_common_ptr picture, int level) {
+    if (level >= 0) return;  // trace messages
+    auto& errors = manager(picture);
+    switch (errors.base.msg_code) {
+        case JWRN_JPEG_EOF: errors.premature_end = true; break;
+        // Common in photographs from the web, and the pixels are right: padding before a marker, an odd Adobe
+        // or JFIF version, bytes after the last row.
+        case JWRN_EXTRANEOUS_DATA:
+        case JWRN_ADOBE_XFORM:
+        case JWRN_JFIF_MAJOR:
+        case JWRN_TOO_MUCH_DATA: break;
+        default: errors.damaged = true;
+    }
+}
+
+void on_progress(j_common_ptr picture) {
+    auto* decompress = reinterpret_cast<j_decompress_ptr>(picture);
+    if (decompress->input_scan_number <= max_scans) return;
+    auto& errors = manager(picture);
+    errors.error = Status::corrupt;
+    std::longjmp(errors.escape, 1);
+}
+
+void silent(j_common_ptr) {}
+
+bool starts_like_a_jpeg(std::span<const std::uint8_t> file) {
+    return file.size() >= 3 && file[0] == 0xFF && file[1] == 0xD8 && file[2] == 0xFF;
+}
+
+// Whether an end-of-image marker follows. Inside the coded data 0xFF is never followed by 0xD9, so a file that was
+// cut off has none there, however few of its rows are needed.
+bool has_end_marker(const std::uint8_t* begin, const std::uint8_t* end) {
+    for (const auto* at = end - 2; at >= begin; --at) {
+        if (at[0] == 0xFF && at[1] == 0xD9) return true;
+    }
+    return false;
+}
+
+// Scaled dimension as libjpeg rounds it.
+int scaled(JDIMENSION length, int eighths) {
+    return static_cast<int>((static_cast<std::int64_t>(length) * eighths + 7) / 8);
+}
+
+std::uint8_t times(unsigned a, unsigned b) { return static_cast<std::uint8_t>((a * b + 127) / 255); }
+
+}  // namespace
+
+JpegDecoder::JpegDecoder() {
+    picture_.err = jpeg_std_error(&errors_.base);
+    errors_.base.error_exit = on_error;
+    errors_.base.emit_message = on_message;
+    errors_.base.output_message = silent;
+    jpeg_create_decompress(&picture_);
+    progress_.progress_monitor = on_progress;
+    picture_.progress = &progress_;
+}
+
+JpegDecoder::~JpegDecoder() { jpeg_destroy_decompress(&picture_); }
+
+bool JpegDecoder::step_read_header(const std::uint8_t* data, std::size_t size) noexcept {
+    if (setjmp(errors_.escape)) return false;
+    jpeg_mem_src(&picture_, data, static_cast<unsigned long>(size));
+    return jpeg_read_header(&picture_, TRUE) == JPEG_HEADER_OK;
+}
+
+bool JpegDecoder::step_start() noexcept {
+    if (setjmp(errors_.escape)) return false;
+    return jpeg_start_decompress(&picture_);
+}
+
+bool JpegDecoder::step_window(JDIMENSION* left, JDIMENSION* width, JDIMENSION skip) noexcept {
+    if (setjmp(errors_.escape)) return false;
+    if (*left > 0 || *width < picture_.output_width) jpeg_crop_scanline(&picture_, left, width);
+    return skip == 0 || jpeg_skip_scanlines(&picture_, skip) == skip;
+}
+
+bool JpegDecoder::step_read_rows(std::uint8_t* rows, std::size_t stride, JDIMENSION count) noexcept {
+    if (setjmp(errors_.escape)) return false;
+    const JDIMENSION first = picture_.output_scanline;
+    while (picture_.output_scanline < first + count) {
+        JSAMPROW row = rows + (picture_.output_scanline - first) * stride;
+        if (jpeg_read_scanlines(&picture_, &row, 1) != 1) return false;
+    }
+    return true;
+}
+
+Status JpegDecoder::outcome() const noexcept {
+    if (errors_.error != Status::ok) return errors_.error;
+    if (errors_.premature_end) return Status::truncated;
+    return errors_.damaged ? Status::corrupt : Status::ok;
+}
+
+Status JpegDecoder::refuse(Status status) noexcept {
+    jpeg_abort_decompress(&picture_);
+    return status == Status::ok ? Status::corrupt : status;
+}
+
+Status JpegDecoder::read_header(std::span<const std::uint8_t> file, Header& header) {
+    jpeg_abort_decompress(&picture_);
+    errors_.error = Status::ok;
+    errors_.premature_end = false;
+    errors_.damaged = false;
+    file_ = file;
+    if (file.empty()) return Status::empty;
+    if (!starts_like_a_jpeg(file)) return Status::not_a_jpeg;
+    if (!step_read_header(file.data(), file.size())) return refuse(outcome());
+    header.width = static_cast<int>(picture_.image_width);
+    header.height = static_cast<int>(picture_.image_height);
+    if (std::int64_t{header.width} * header.height > max_pixels) return refuse(Status::too_large);
+    if (picture_.arith_code || picture_.data_precision != 8) return refuse(Status::unsupported);
+    if (picture_.num_components == 2 || picture_.num_components > 4) return refuse(Status::unsupported);
+    if (!has_end_marker(picture_.src->next_input_byte, file.data() + file.size())) return refuse(Status::truncated);
+    return Status::ok;
+}
+
+Status JpegDecoder::decode(int eighths, const Region& region, Pixels& pixels) {
+    const int width = scaled(picture_.image_width, eighths);
+    const int height = scaled(picture_.image_height, eighths);
+    if (region.left < 0 || region.top < 0 || region.left >= region.right || region.top >= region.bottom ||
+        region.right > width || region.bottom > height) {
+        return refuse(Status::wrong_size);
+    }
+    const bool grey = picture_.num_components == 1;
+    const bool cmyk = picture_.num_components == 4;
+    picture_.scale_num = static_cast<unsigned>(eighths);
+    picture_.scale_denom = 8;
+    picture_.out_color_space = grey ? JCS_GRAYSCALE : cmyk ? JCS_CMYK : JCS_RGB;
+    if (!step_start()) return refuse(outcome());
+
+    auto left = static_cast<JDIMENSION>(std::max(region.left - margin, 0));
+    auto columns = static_cast<JDIMENSION>(std::min(region.right + margin, width)) - left;
+    if (!step_window(&left, &columns, static_cast<JDIMENSION>(region.top))) return refuse(outcome());
+
+    const auto channels = static_cast<std::size_t>(picture_.output_components);
+    const std::size_t stride = (columns * channels + 63) & ~std::size_t{63};
+    const int rows = region.bottom - region.top;
+    rows_.resize(stride * static_cast<std::size_t>(rows));
+    if (!step_read_rows(rows_.data(), stride, static_cast<JDIMENSION>(rows))) return refuse(outcome());
+    const Status status = outcome();
+    jpeg_abort_decompress(&picture_);
+    if (status != Status::ok) return status;
+
+    if (cmyk) cmyk_to_rgb(stride, static_cast<int>(columns), rows);
+    pixels.channels = grey ? 1 : 3;
+    pixels.stride = stride;
+    pixels.origin = rows_.data() + static_cast<std::size_t>(pixels.channels) * (region.left - left);
+    return Status::ok;
+}
+
+// Adobe's writers store ink upside down (255 = none); without their marker the values are ink.
+void JpegDecoder::cmyk_to_rgb(std::size_t stride, int width, int height) noexcept {
+    const unsigned flip = picture_.saw_Adobe_marker ? 0 : 255;
+    for (int y = 0; y < height; ++y) {
+        std::uint8_t* row = rows_.data() + static_cast<std::size_t>(y) * stride;
+        for (int x = 0; x < width; ++x) {
+            const std::uint8_t* ink = row + 4 * x;
+            const unsigned paper = ink[3] ^ flip;
+            const std::uint8_t red = times(ink[0] ^ flip, paper);
+            const std::uint8_t green = times(ink[1] ^ flip, paper);
+            const std::uint8_t blue = times(ink[2] ^ flip, paper);
+            row[3 * x] = red;
+            row[3 * x + 1] = green;
+            row[3 * x + 2] = blue;
+        }
+    }
+}
+
+}  // namespace overnight

@@ -1,0 +1,250 @@
+// The Python side: checks every argument, keeps arrays alive while threads write into them, lets the GIL go.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "batch.hpp"
+#include "jpeg_decoder.hpp"
+#include "tar_index.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace overnight {
+namespace {
+
+template <class T, int dimensions>
+using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+using Bytes = Array<const std::uint8_t, 1>;
+
+void require(bool holds, const char* message) {
+    if (!holds) throw std::invalid_argument(message);
+}
+
+struct Reader {
+    std::shared_ptr<ShardReader> files;
+};
+
+// A job under way. Holds what the threads write into; going out of scope waits for them.
+class Ticket {
+public:
+    Ticket(std::shared_ptr<ThreadPool> pool, std::shared_ptr<Job> job, std::vector<nb::object> kept)
+        : pool_(std::move(pool)), job_(std::move(job)), kept_(std::move(kept)) {
+        pool_->submit(job_);
+    }
+    ~Ticket() {
+        try {
+            if (!done_) finish();
+        } catch (const ForkError&) {
+            // In a child process there are no threads to wait for.
+        }
+    }
+    Ticket(const Ticket&) = delete;
+    Ticket& operator=(const Ticket&) = delete;
+
+    bool done() { return done_ || (done_ = pool_->wait_for(*job_, std::chrono::milliseconds(0))); }
+
+    // Python's signal handlers run while it waits: SIGTERM must not hang behind a slow disk.
+    void wait() {
+        while (!done_) {
+            {
+                const nb::gil_scoped_release release;
+                done_ = pool_->wait_for(*job_, std::chrono::milliseconds(50));
+            }
+            if (!done_ && PyErr_CheckSignals() != 0) throw nb::python_error();
+        }
+        kept_.clear();
+    }
+
+private:
+    void finish() {
+        const nb::gil_scoped_release release;
+        while (!pool_->wait_for(*job_, std::chrono::milliseconds(1000))) {
+        }
+        done_ = true;
+    }
+
+    std::shared_ptr<ThreadPool> pool_;
+    std::shared_ptr<Job> job_;
+    std::vector<nb::object> kept_;
+    bool done_ = false;
+};
+
+struct Pool {
+    std::shared_ptr<ThreadPool> threads;
+};
+
+Places places_of(const Reader& reader, const Array<const std::int32_t, 1>& file,
+                 const Array<const std::int64_t, 1>& offset, const Array<const std::int64_t, 1>& size) {
+    const std::size_t count = file.shape(0);
+    require(offset.shape(0) == count && size.shape(0) == count, "file, offset and size must have one length");
+    for (std::size_t i = 0; i < count; ++i) {
+        require(file.data()[i] >= 0 && static_cast<std::size_t>(file.data()[i]) < reader.files->files(),
+                "a file number is outside the reader's files");
+        require(offset.data()[i] >= 0 && size.data()[i] >= 0, "an offset or size is negative");
+    }
+    return {reader.files, count, file.data(), offset.data(), size.data()};
+}
+
+Output output_of(nb::handle out, std::size_t count, bool channels_last, std::array<float, 3> mean,
+                 std::array<float, 3> std) {
+    using AnyOut = nb::ndarray<nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+    const auto array = nb::cast<AnyOut>(out);
+    Output output;
+    output.normalised = array.dtype() == nb::dtype<float>();
+    require(output.normalised || array.dtype() == nb::dtype<std::uint8_t>(), "out must be uint8 or float32");
+    output.layout = channels_last ? Layout::nhwc : Layout::nchw;
+    const std::size_t side = array.shape(2);
+    const std::size_t channels = channels_last ? array.shape(3) : array.shape(1);
+    const std::size_t other = channels_last ? array.shape(1) : array.shape(3);
+    require(array.shape(0) == count, "out must hold one picture for each place");
+    require(channels == 3 && side == other && side > 0 && side <= 16384, "out must be [n, 3, s, s] or [n, s, s, 3]");
+    output.size = static_cast<int>(side);
+    for (std::size_t c = 0; c < 3; ++c) {
+        require(std[c] > 0, "std must be above 0");
+        output.scale[c] = 1.0F / (255.0F * std[c]);
+        output.shift[c] = -mean[c] / std[c];
+    }
+    return output;
+}
+
+void check_boxes(const Array<const double, 2>& boxes, std::size_t count) {
+    require(boxes.shape(0) == count && boxes.shape(1) == 4, "boxes must be [n, 4]");
+    for (std::size_t i = 0; i < count; ++i) {
+        const double* box = boxes.data() + 4 * i;
+        require(std::isfinite(box[0] + box[1] + box[2] + box[3]) && box[2] > box[0] && box[3] > box[1],
+                "a box is empty or not finite");
+    }
+}
+
+std::unique_ptr<Ticket> submit(Pool& pool, const Reader& reader, const Array<const std::int32_t, 1>& file,
+                               const Array<const std::int64_t, 1>& offset, const Array<const std::int64_t, 1>& size,
+                               const Array<const std::int32_t, 2>& dimensions, const Array<const double, 2>& boxes,
+                               const Array<const std::uint8_t, 1>& flips, nb::object out,
+                               const Array<std::uint8_t, 1>& statuses, bool exact, bool channels_last,
+                               std::array<float, 3> mean, std::array<float, 3> std) {
+    Batch batch;
+    batch.places = places_of(reader, file, offset, size);
+    const std::size_t count = batch.places.count;
+    require(dimensions.shape(0) == count && dimensions.shape(1) == 2, "dimensions must be [n, 2]");
+    require(flips.shape(0) == count && statuses.shape(0) == count, "flips and statuses must be [n]");
+    check_boxes(boxes, count);
+    batch.dimensions = dimensions.data();
+    batch.boxes = boxes.data();
+    batch.flips = flips.data();
+    batch.precision = exact ? Precision::exact : Precision::fast;
+    batch.output = output_of(out, count, channels_last, mean, std);
+    batch.out = nb::cast<nb::ndarray<>>(out).data();
+    batch.statuses = statuses.data();
+    std::vector<nb::object> kept{nb::cast(file),
+                                 nb::cast(offset),
+                                 nb::cast(size),
+                                 nb::cast(dimensions),
+                                 nb::cast(boxes),
+                                 nb::cast(flips),
+                                 out,
+                                 nb::cast(statuses)};
+    return std::make_unique<Ticket>(pool.threads, batch_job(batch), std::move(kept));
+}
+
+std::unique_ptr<Ticket> read_headers(Pool& pool, const Reader& reader, const Array<const std::int32_t, 1>& file,
+                                     const Array<const std::int64_t, 1>& offset,
+                                     const Array<const std::int64_t, 1>& size, const Array<std::int32_t, 2>& dimensions,
+                                     const Array<std::uint8_t, 1>& statuses) {
+    const Places places = places_of(reader, file, offset, size);
+    require(dimensions.shape(0) == places.count && dimensions.shape(1) == 2, "dimensions must be [n, 2]");
+    require(statuses.shape(0) == places.count, "statuses must be [n]");
+    std::vector<nb::object> kept{nb::cast(file), nb::cast(offset), nb::cast(size), nb::cast(dimensions),
+                                 nb::cast(statuses)};
+    return std::make_unique<Ticket>(pool.threads, header_job(places, dimensions.data(), statuses.data()),
+                                    std::move(kept));
+}
+
+template <class T>
+nb::object numpy(const T* data, std::vector<std::size_t> shape) {
+    std::size_t count = 1;
+    for (std::size_t length : shape) count *= length;
+    auto* copy = new T[count];
+    std::copy_n(data, count, copy);
+    nb::capsule owner(copy, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(copy, shape.size(), shape.data(), owner));
+}
+
+// One region of one picture, uint8 [rows, columns, 3 or 1]; None and the reason when it is bad. For tests and tools.
+nb::tuple decode_region(const Bytes& file, int eighths, std::array<int, 4> region) {
+    require(eighths == 1 || eighths == 2 || eighths == 4 || eighths == 8, "eighths must be 1, 2, 4 or 8");
+    JpegDecoder decoder;
+    Header header;
+    Pixels pixels;
+    Status status = decoder.read_header({file.data(), file.shape(0)}, header);
+    if (status == Status::ok) status = decoder.decode(eighths, {region[0], region[1], region[2], region[3]}, pixels);
+    if (status != Status::ok) return nb::make_tuple(nb::none(), status_name(status));
+    const auto rows = static_cast<std::size_t>(region[3] - region[1]);
+    const auto row = static_cast<std::size_t>(region[2] - region[0]) * static_cast<std::size_t>(pixels.channels);
+    std::vector<std::uint8_t> packed(rows * row);
+    for (std::size_t y = 0; y < rows; ++y) std::copy_n(pixels.origin + y * pixels.stride, row, packed.data() + y * row);
+    const auto channels = static_cast<std::size_t>(pixels.channels);
+    return nb::make_tuple(numpy(packed.data(), {rows, row / channels, channels}), status_name(status));
+}
+
+nb::tuple scan(const std::string& path) {
+    TarIndex index;
+    {
+        const nb::gil_scoped_release release;
+        index = scan_tar(path);
+    }
+    const std::size_t count = index.offsets.size();
+    return nb::make_tuple(nb::bytes(index.names.data(), index.names.size()), numpy(index.name_ends.data(), {count}),
+                          numpy(index.offsets.data(), {count}), numpy(index.sizes.data(), {count}), index.truncated);
+}
+
+std::vector<std::string> status_names() {
+    std::vector<std::string> names;
+    for (int i = 0; i < static_cast<int>(Status::count); ++i) names.emplace_back(status_name(static_cast<Status>(i)));
+    return names;
+}
+
+}  // namespace
+}  // namespace overnight
+
+NB_MODULE(_native, module) {
+    using namespace overnight;
+    nb::exception<ForkError>(module, "ForkError", PyExc_RuntimeError);
+    module.attr("STATUS_NAMES") = nb::cast(status_names());
+
+    nb::class_<Reader>(module, "Reader")
+        .def(
+            "__init__",
+            [](Reader* self, std::vector<std::string> paths) {
+                new (self) Reader{std::make_shared<ShardReader>(std::move(paths))};
+            },
+            "paths"_a);
+    nb::class_<Ticket>(module, "Ticket").def("wait", &Ticket::wait).def("done", &Ticket::done);
+    nb::class_<Pool>(module, "Pool")
+        .def(
+            "__init__",
+            [](Pool* self, int threads) {
+                require(threads >= 1 && threads <= 1024, "threads must be from 1 to 1024");
+                new (self) Pool{std::make_shared<ThreadPool>(threads)};
+            },
+            "threads"_a)
+        .def_prop_ro("threads", [](const Pool& self) { return self.threads->threads(); })
+        .def("submit", &submit, "reader"_a, "file"_a, "offset"_a, "size"_a, "dimensions"_a, "boxes"_a, "flips"_a,
+             "out"_a, "statuses"_a, nb::kw_only(), "exact"_a, "channels_last"_a, "mean"_a, "std"_a)
+        .def("read_headers", &read_headers, "reader"_a, "file"_a, "offset"_a, "size"_a, "dimensions"_a, "statuses"_a)
+        .def("close", [](Pool& self) {
+            const nb::gil_scoped_release release;
+            self.threads->close();
+        });
+    module.def("decode_region", &decode_region, "file"_a, "eighths"_a, "region"_a);
+    module.def("scan_tar", &scan, "path"_a);
+}

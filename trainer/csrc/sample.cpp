@@ -1,0 +1,57 @@
+#include "sample.hpp"
+
+namespace overnight {
+namespace {
+
+// Scaled boxes stay at least this many times the target: halving in the DCT is a box filter, and what follows must
+// still see enough samples to antialias.
+constexpr double oversampling = 2.0;
+
+int dct_eighths(const Box& box, int size) {
+    const double shorter = std::min(box.right - box.left, box.bottom - box.top);
+    for (int eighths : {1, 2, 4}) {
+        if (shorter * eighths / 8 >= oversampling * size) return eighths;
+    }
+    return 8;
+}
+
+bool fits(const Cut& cut, const Header& header) {
+    constexpr double slack = 1e-6;  // boxes come from divisions
+    if (cut.width != 0 && (cut.width != header.width || cut.height != header.height)) return false;
+    const Box& box = cut.box;
+    return box.left >= -slack && box.top >= -slack && box.right > box.left && box.bottom > box.top &&
+           box.right <= header.width + slack && box.bottom <= header.height + slack;
+}
+
+int scaled(int length, int eighths) { return (length * eighths + 7) / 8; }
+
+template <class Arithmetic>
+Status decode_and_resize(Decoder& decoder, Resampler<Arithmetic>& resampler, const Header& header, const Cut& cut,
+                         int eighths, const Output& output, void* out) {
+    const double scale = eighths / 8.0;
+    resampler.across.prepare(cut.box.left * scale, cut.box.right * scale, scaled(header.width, eighths), output.size,
+                             cut.flip);
+    resampler.down.prepare(cut.box.top * scale, cut.box.bottom * scale, scaled(header.height, eighths), output.size,
+                           false);
+    const Region region{resampler.across.low(), resampler.down.low(), resampler.across.high(), resampler.down.high()};
+    Pixels pixels;
+    const Status status = decoder.decode(eighths, region, pixels);
+    if (status == Status::ok) resampler.run(pixels, output, out);
+    return status;
+}
+
+}  // namespace
+
+Status SampleMaker::make(std::span<const std::uint8_t> file, const Cut& cut, Precision precision, const Output& output,
+                         void* out) {
+    Header header;
+    const Status status = decoder_->read_header(file, header);
+    if (status != Status::ok) return status;
+    if (!fits(cut, header)) return Status::wrong_size;
+    if (precision == Precision::exact) {
+        return decode_and_resize(*decoder_, exact_, header, cut, 8, output, out);
+    }
+    return decode_and_resize(*decoder_, fast_, header, cut, dct_eighths(cut.box, output.size), output, out);
+}
+
+}  // namespace overnight

@@ -1,0 +1,53 @@
+// From the bytes of one picture to one sample of a batch: decode what the box needs, resize, flip, normalise.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "arithmetic.hpp"
+#include "decoder.hpp"
+#include "resample.hpp"
+
+namespace overnight {
+
+// exact: full-size decode and float arithmetic, for evaluation and prediction.
+// fast: DCT scaling where the box is at least twice the target, 16-bit arithmetic, for training.
+enum class Precision : std::uint8_t { exact, fast };
+
+struct Box {
+    double left = 0;
+    double top = 0;
+    double right = 0;
+    double bottom = 0;
+};
+
+// What to cut from a picture. Width and height are what the caller believes; 0 means "not known".
+struct Cut {
+    Box box;
+    int width = 0;
+    int height = 0;
+    bool flip = false;
+};
+
+// One worker's decoder and scratch memory; reused from sample to sample, never shared.
+class SampleMaker {
+public:
+    explicit SampleMaker(std::unique_ptr<Decoder> decoder) : decoder_(std::move(decoder)) {}
+
+    // Writes one sample to `out`; on any status but ok nothing of `out` is touched.
+    Status make(std::span<const std::uint8_t> file, const Cut& cut, Precision precision, const Output& output,
+                void* out);
+
+    Status read_header(std::span<const std::uint8_t> file, Header& header) {
+        return decoder_->read_header(file, header);
+    }
+
+    Decoder& decoder() { return *decoder_; }
+
+private:
+    std::unique_ptr<Decoder> decoder_;
+    Resampler<FloatArithmetic> exact_;
+    Resampler<FixedArithmetic> fast_;
+};
+
+}  // namespace overnight

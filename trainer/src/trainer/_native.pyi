@@ -1,0 +1,54 @@
+"""What csrc/module.cpp offers. Use it through trainer.data.native."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+STATUS_NAMES: list[str]
+
+class ForkError(RuntimeError): ...
+
+class Reader:
+    def __init__(self, paths: Sequence[str]) -> None: ...
+
+class Ticket:
+    def wait(self) -> None: ...
+    def done(self) -> bool: ...
+
+class Pool:
+    def __init__(self, threads: int) -> None: ...
+    @property
+    def threads(self) -> int: ...
+    def submit(
+        self,
+        reader: Reader,
+        file: NDArray[np.int32],
+        offset: NDArray[np.int64],
+        size: NDArray[np.int64],
+        dimensions: NDArray[np.int32],
+        boxes: NDArray[np.float64],
+        flips: NDArray[np.uint8],
+        out: NDArray[np.uint8] | NDArray[np.float32],
+        statuses: NDArray[np.uint8],
+        *,
+        exact: bool,
+        channels_last: bool,
+        mean: Sequence[float],
+        std: Sequence[float],
+    ) -> Ticket: ...
+    def read_headers(
+        self,
+        reader: Reader,
+        file: NDArray[np.int32],
+        offset: NDArray[np.int64],
+        size: NDArray[np.int64],
+        dimensions: NDArray[np.int32],
+        statuses: NDArray[np.uint8],
+    ) -> Ticket: ...
+    def close(self) -> None: ...
+
+def decode_region(
+    file: NDArray[np.uint8], eighths: int, region: Sequence[int]
+) -> tuple[NDArray[np.uint8] | None, str]: ...
+def scan_tar(path: str) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], bool]: ...
