@@ -49,9 +49,9 @@ def run(
     Exit code 0 when the job succeeded, 2 when not, 130 when it was interrupted.
     """
     from overnight.jobs import local_run
-    from overnight.jobs.message import to_json
     from overnight.jobs.spec import load
     from overnight.vertex_local.cancel import cancel_on_signals
+    from overnight.vertex_local.messages import to_json
     from overnight.vertex_local.view import compact_view, verbose_view
 
     place = environment(config)

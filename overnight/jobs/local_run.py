@@ -1,7 +1,6 @@
 """Run a job spec on this machine: folder, message, processes, record."""
 
 import json
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,13 +14,13 @@ from overnight.files import locked, read_json, sha256_bytes, write_atomically
 from overnight.jobs.errors import SpecError
 from overnight.jobs.inputs import find_inputs
 from overnight.jobs.resolve import Inputs, ResolvedJob, resolve
-from overnight.jobs.spec import CustomJob, JobSpec, parse_custom_job, spec_bytes
-from overnight.lineage.record import RunFacts, write_record
+from overnight.jobs.spec import JobSpec, spec_bytes
+from overnight.lineage.record import RUN_ID, RunFacts, write_record
 from overnight.vertex_local.cluster import JobIdentity
 from overnight.vertex_local.job import JobEnd, JobState, Listener
+from overnight.vertex_local.messages import CustomJob, parse_custom_job
 from overnight.vertex_local.runner import CancelRequests, run_job
 
-RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 PROJECT_NUMBER = "0"
 LOCATION = "local"
 

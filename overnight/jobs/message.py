@@ -46,11 +46,6 @@ def find_problem(data: Any, descriptor: Descriptor, path: FieldPath = ()) -> Pro
     return None
 
 
-def to_json(message: Any) -> dict[str, Any]:
-    """The message as plain data with the API's JSON names; fields that were not set are left out."""
-    return dict(json_format.MessageToDict(message))
-
-
 def suggestion(name: str, known: list[str]) -> str:
     """A remedy for a misspelt name: the nearest known one, else all of them."""
     folded = {item.replace("_", "").lower(): item for item in known}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from overnight.files import sha256_bytes
 from overnight.jobs.errors import SpecError
-from overnight.jobs.spec import CustomJob, JobSpec, spec_bytes
+from overnight.jobs.spec import JobSpec, spec_bytes
+from overnight.vertex_local.messages import CustomJob
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -10,11 +9,9 @@ from overnight.config import Section
 from overnight.files import canonical_json
 from overnight.jobs.document import Document, FieldPath, load_document
 from overnight.jobs.errors import SpecError
-from overnight.jobs.message import Problem, find_problem, suggestion, to_json
+from overnight.jobs.message import Problem, find_problem, suggestion
 from overnight.jobs.rules import broken_rules
-
-CustomJob = Any
-"""`google.cloud.aiplatform_v1.CustomJob`, the protobuf message itself (protobuf ships no types)."""
+from overnight.vertex_local.messages import CustomJob, new_custom_job, parse_custom_job, to_json
 
 LATEST = "latest"
 
@@ -51,20 +48,6 @@ def load(path: Path) -> JobSpec:
         if name not in document.data:
             raise SpecError(f"{name} is missing", where=str(path), remedy="add it, see docs/jobs.md")
     return JobSpec(path, _custom_job(document), _block(document))
-
-
-def new_custom_job() -> CustomJob:
-    """An empty message. Importing the client costs about a second, so it happens here and not above."""
-    from google.cloud import aiplatform_v1
-
-    return aiplatform_v1.CustomJob.pb()()
-
-
-def parse_custom_job(data: dict[str, Any]) -> CustomJob:
-    """The message of its JSON form; raises google.protobuf.json_format.ParseError."""
-    from google.protobuf import json_format
-
-    return json_format.ParseDict(data, new_custom_job())
 
 
 def spec_bytes(job: CustomJob) -> bytes:

@@ -1,5 +1,6 @@
 """Assemble `run.json`: everything that made a run's weights, in one file beside them."""
 
+import re
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from overnight.lineage.environment import python_environment
 from overnight.lineage.git import git_state
 
 RUN_FORMAT = "overnight.run/1"
+RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 
 RECORDED_FILES = (
     "spec.json",
@@ -74,11 +76,11 @@ def assemble(folder: Path, facts: RunFacts) -> dict[str, Any]:
         "ended": utc_text(facts.ended),
         "job": {
             "display_name": facts.display_name,
-            "model": facts.model,
             "spec_path": str(facts.spec_path),
             "spec_sha256": sha256_file(folder / "spec.json"),
             "names": list(facts.job_names),
         },
+        "model": facts.model,
         "pipeline_run": None,
         "images": [_image(pool, reference) for pool, reference in facts.images],
         "environment": python_environment(),

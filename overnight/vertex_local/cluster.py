@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from overnight.jobs.message import to_json
-from overnight.jobs.spec import CustomJob
+from overnight.vertex_local.messages import CustomJob, to_json
 
 TF_ROLES = ("chief", "worker", "ps", "evaluator")
 """TensorFlow's name for each pool, by index."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from overnight.errors import OvernightError
-from overnight.jobs.spec import CustomJob
 from overnight.vertex_local.cluster import ReplicaName
+from overnight.vertex_local.messages import CustomJob
 
 _REFERENCE = re.compile(r"\$(\$?)\(([A-Za-z_][A-Za-z0-9_]*)\)")
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from overnight.jobs.spec import CustomJob
 from overnight.vertex_local.cluster import ReplicaName
+from overnight.vertex_local.messages import CustomJob
 from overnight.vertex_local.process import CANNOT_START, Exit
 
 MAX_RESTARTS = 3

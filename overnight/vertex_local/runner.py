@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from overnight.jobs.spec import CustomJob
 from overnight.vertex_local.cluster import PRIMARY, JobIdentity, ReplicaName, replica_names, service_environment
 from overnight.vertex_local.command import Command, container_command
 from overnight.vertex_local.guard import Guard, guarded
 from overnight.vertex_local.job import JobEnd, JobState, Listener, LogLine, StateChanged, will_restart
 from overnight.vertex_local.logs import Follower, last_lines, log_path
+from overnight.vertex_local.messages import CustomJob
 from overnight.vertex_local.ports import free_addresses
 from overnight.vertex_local.process import CANNOT_START, Exit, ReplicaProcess
 

@@ -1,0 +1,98 @@
+"""Check a run's data: the snapshot, the dated label table it came from, the shard set with each of its tars."""
+
+from pathlib import Path
+from typing import Any
+
+from overnight.errors import OvernightError
+from overnight.files import read_json
+from overnight.labels.snapshots import CLASSES_FORMAT, SNAPSHOT_FORMAT
+from overnight.lineage.content import content_sha256
+from overnight.lineage.label_table import table_problems
+from overnight.lineage.tree import Node, altered, content_problems, digest_problems, missing
+from overnight.shards.manifest import FORMAT as SHARDS_FORMAT
+
+
+def snapshot_node(root: Path, recorded: dict[str, Any]) -> Node:
+    """The snapshot of a run record (`recorded` is its `snapshot` field), with what it was made from."""
+    folder = root / recorded["uri"]
+    problems = digest_problems(folder / "manifest.json", recorded["sha256"])
+    facts = (("sha256", str(recorded["sha256"])),)
+    try:
+        manifest = read_json(folder / "manifest.json", SNAPSHOT_FORMAT)
+    except OvernightError:
+        return Node("snapshot", recorded["name"], facts, problems, ("its inputs are named in that manifest only",))
+    files = [
+        problem for entry in manifest["files"] for problem in digest_problems(folder / entry["path"], entry["sha256"])
+    ]
+    return Node(
+        "snapshot",
+        recorded["name"],
+        (*facts, ("created", manifest["created"]), ("rows", f"{manifest['counts']['rows']:,}")),
+        (*problems, *files, *_loose_files(folder, manifest, readable=not files)),
+        children=(_label_table_node(root, folder, manifest, readable=not files),),
+    )
+
+
+def shard_set_node(root: Path, recorded: dict[str, Any], deep: bool) -> Node:
+    """The shard set of a run record (`recorded` is its `shard_set` field), with its index and tars."""
+    folder = root / recorded["uri"]
+    facts = (("sha256", str(recorded["sha256"])),)
+    problems = digest_problems(folder / "manifest.json", recorded["sha256"])
+    try:
+        manifest = read_json(folder / "manifest.json", SHARDS_FORMAT)
+    except OvernightError:
+        return Node("shard set", recorded["name"], facts, problems, ("its tars are named in that manifest only",))
+    shards = folder.parent
+    tables = [
+        Node(
+            kind,
+            table["path"],
+            (("rows", f"{table['rows']:,}"),),
+            digest_problems(shards / table["path"], table["sha256"]),
+        )
+        for kind, table in (("index", manifest["index"]), ("quarantine", manifest["quarantine"]))
+    ]
+    tars = [
+        Node(
+            "tar",
+            tar["path"],
+            (("images", f"{tar['images']:,}"), ("sha256", tar["sha256"])),
+            content_problems(shards / tar["path"], tar["size"], tar["sha256"], deep),
+        )
+        for tar in manifest["shards"]
+    ]
+    counts = (("images", f"{manifest['images']:,}"), ("tars", str(len(tars))))
+    return Node("shard set", recorded["name"], (*facts, *counts), problems, children=(*tables, *tars))
+
+
+def _label_table_node(root: Path, snapshot: Path, manifest: dict[str, Any], *, readable: bool) -> Node:
+    source = manifest["source"]
+    facts = (("database", source["database"]), ("edited table", source["table"]), ("rows", f"{source['rows']:,}"))
+    if source["kind"] != "duckdb":
+        note = f"tables of kind {source['kind']} are not read here"
+        return Node("label table", source["snapshot_table"], facts, notes=(note,))
+    files = [snapshot / entry["path"] for entry in manifest["files"]] if readable else []
+    classes = snapshot / "classes.json"
+    names = read_json(classes, CLASSES_FORMAT)["classes"] if classes.is_file() else []
+    problems = table_problems(
+        root / source["database"], source["snapshot_table"], source["rows"], files if names else [], names
+    )
+    return Node("label table", source["snapshot_table"], facts, problems)
+
+
+def _loose_files(folder: Path, manifest: dict[str, Any], *, readable: bool) -> tuple[str, ...]:
+    """classes.json has no digest of its own: with the rows and the split it makes `content_sha256`."""
+    absent = tuple(missing(folder / name) for name in ("classes.json", "report.json") if not (folder / name).is_file())
+    if absent or not readable:
+        return absent
+    classes = folder / "classes.json"
+    try:
+        found = content_sha256(
+            [folder / entry["path"] for entry in manifest["files"]],
+            read_json(classes, CLASSES_FORMAT)["classes"],
+            manifest["split"],
+        )
+    except OvernightError as error:
+        return (error.sentence,)
+    recorded = manifest["content_sha256"]
+    return () if found == recorded else (altered(classes, f"content {recorded[:12]}", f"content {found[:12]}"),)
