@@ -47,28 +47,37 @@ class SplitConfig(Section):
 
 
 class ValidationConfig(Section):
-    """Thresholds of the snapshot checks; each one's meaning stands in docs/validation.md."""
+    """Thresholds of the snapshot checks; each one's meaning and reason stand in docs/validation.md."""
 
     min_rows: int = Field(default=100, ge=1)
     max_rows: int = Field(default=1_000_000_000, ge=1)
     max_row_drop: Fraction = 0.05
     max_row_growth: float = Field(default=0.5, ge=0.0)
-    max_labels_without_image: Fraction = 0.001
-    max_images_without_label: Fraction = 0.02
+    max_nulls: Fraction = 0.0
+    max_bad_keys: Fraction = 0.0
     max_duplicate_keys: Fraction = 0.0
     max_conflicting_keys: Fraction = 0.0
-    max_nulls: Fraction = 0.0
-    max_quarantined: Fraction = 0.01
+    max_labels_without_image: Fraction = 0.001
+    max_quarantined: Fraction = 0.02
+    max_images_without_label: Fraction = 0.02
+    min_classes: int = Field(default=2, ge=2)
+    max_classes: int = Field(default=50_000, ge=2, le=100_000)
     allow_new_classes: bool = False
+    allow_vanished_classes: bool = False
     max_js_divergence: Fraction = 0.01
-    min_class_p_value: Fraction = 0.001
-    max_class_change: Fraction = 0.1
+    significance: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.001
+    """Below this p-value a change counts as more than chance."""
+    max_class_loss: Fraction = 0.1
+    max_class_growth: float = Field(default=1.0, ge=0.0)
+    """Growth beyond it is a warning, never a rejection."""
     max_label_churn: Fraction = 0.05
+    max_class_churn: Fraction = 0.25
     min_split_rows_per_class: int = Field(default=5, ge=0)
+    max_moved_splits: Fraction = 0.0
     max_changed_images: Fraction = 0.01
     near_duplicate_distance: int = Field(default=1, ge=0, le=2)
+    """Bits of the 64-bit perceptual hash that may differ."""
     max_near_duplicates: Fraction = 0.05
-    max_moved_splits: Fraction = 0.0
 
 
 class ShardsConfig(Section):
@@ -83,16 +92,21 @@ class ShardsConfig(Section):
 
 
 class GateConfig(Section):
-    """What a challenger must show before it becomes champion."""
+    """What a challenger must show before it becomes champion; each rule's reason stands in docs/promotion.md."""
 
     split: str = Field(default="test", pattern=r"^(validation|test)$")
     confidence: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
+    """Of the two-sided intervals; a bound of such an interval decides."""
     bootstrap_samples: int = Field(default=2000, ge=100)
+    min_groups: int = Field(default=30, ge=1)
+    """Fewer independent groups than this in the split decide nothing: refused."""
     max_regression: Fraction = 0.01
     """The challenger's accuracy may lie at most this far below the champion's (lower confidence bound)."""
     min_class_recall: Fraction = 0.3
+    """Floor of every class with at least `min_class_support` images, unless the champion is no better there."""
     min_class_support: int = Field(default=10, ge=1)
     max_class_recall_drop: Fraction = 0.15
+    """Against the champion; a larger drop counts when its confidence interval lies below zero."""
     seed: int = 0
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from overnight.errors import OvernightError
@@ -37,7 +36,7 @@ class Decision:
     run_id: str
     snapshot: Mapping[str, str] | None
     """`{name, sha256}` of the snapshot both models were compared on; None for a rollback."""
-    evaluation: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    evaluation: Mapping[str, Any] = field(default_factory=dict)
     alias: str = "champion"
 
 
@@ -68,14 +67,26 @@ def entries(models: Path, name: str) -> list[Decision]:
     return _parsed(path.read_bytes(), path) if path.exists() else []
 
 
+def champion_entry(models: Path, name: str) -> Decision | None:
+    """The decision that made the present champion of model `name`; None before the first promotion."""
+    return _last_promoted(entries(models, name))
+
+
+def champion_entry_at(models: Path, name: str, day: date) -> Decision | None:
+    """The decision that made the version that was champion at the end of `day` (UTC); None when there was none yet."""
+    return _last_promoted([entry for entry in entries(models, name) if _day(entry) <= day])
+
+
 def champion_now(models: Path, name: str) -> int | None:
     """The version that is champion after the last decision; None before the first promotion."""
-    return _last_promoted(entries(models, name))
+    entry = champion_entry(models, name)
+    return entry.version if entry else None
 
 
 def champion_at(models: Path, name: str, day: date) -> int | None:
     """The version that was champion at the end of `day` (UTC); None when there was none yet."""
-    return _last_promoted([entry for entry in entries(models, name) if _day(entry) <= day])
+    entry = champion_entry_at(models, name, day)
+    return entry.version if entry else None
 
 
 def decided(moment: datetime) -> str:
@@ -83,8 +94,8 @@ def decided(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _last_promoted(decisions: list[Decision]) -> int | None:
-    promoted = [entry.version for entry in decisions if entry.decision == "promoted" and entry.alias == "champion"]
+def _last_promoted(decisions: list[Decision]) -> Decision | None:
+    promoted = [entry for entry in decisions if entry.decision == "promoted" and entry.alias == "champion"]
     return promoted[-1] if promoted else None
 
 

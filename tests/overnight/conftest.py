@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,6 @@ class Root:
     """The root of an environment, filled one folder at a time."""
 
     path: Path
-    notes: dict[str, str] = field(default_factory=dict)
 
     @property
     def models(self) -> Path:
@@ -165,6 +164,30 @@ class Root:
             run_record(run_id, status, model, named_snapshot, self.shard_set(), digest, folder),
         )
         return folder
+
+    def evaluated_run(self, run_id: str, snapshot: Path, *, accuracy: float, **options: Any) -> Path:
+        """A run whose model and baseline were evaluated already, so that promoting it starts no trainer."""
+        folder = self.run(run_id, snapshot, accuracy=accuracy, **options)
+        digest = sha256_file(snapshot / "manifest.json")
+        labels = truth()
+        write_predictions(
+            folder / "evaluation" / f"pixel-linear-{digest[:12]}-test.parquet",
+            answers(labels, 0.5, seed=2),
+            snapshot_sha256=digest,
+        )
+        self.evaluate(folder, snapshot, accuracy=accuracy, cache=folder)
+        return folder
+
+    def evaluate(self, run: Path, snapshot: Path, *, accuracy: float, cache: Path) -> Path:
+        """Predictions of a run's model on a snapshot, kept beside the run `cache`."""
+        weights = sha256_file(run / "model" / "model.safetensors")
+        digest = sha256_file(snapshot / "manifest.json")
+        return write_predictions(
+            cache / "evaluation" / f"{weights[:12]}-{digest[:12]}-test.parquet",
+            answers(truth(), accuracy, seed=int(weights[:6], 16)),
+            weights_sha256=weights,
+            snapshot_sha256=digest,
+        )
 
 
 HYPERPARAMETERS = {
@@ -401,3 +424,21 @@ def validation_report(manifest: dict[str, Any]) -> dict[str, Any]:
 def root(tmp_path: Path) -> Root:
     """An empty root to fill."""
     return Root(tmp_path / "root")
+
+
+@pytest.fixture(name="write_predictions")
+def write_predictions_fixture():
+    """The writer of predictions files."""
+    return write_predictions
+
+
+@pytest.fixture(name="answers")
+def answers_fixture():
+    """The maker of answers of a given accuracy."""
+    return answers
+
+
+@pytest.fixture(name="truth")
+def truth_fixture():
+    """The maker of true labels."""
+    return truth
