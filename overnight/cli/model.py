@@ -1,6 +1,6 @@
 """`overnight model …`: promote a run through the gate, look into the registry, roll back."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -47,7 +47,7 @@ def promote(
     with progress_console.status("starting") as status:
         outcome = promote_run(environment(config), run_id, model, moment(now), status.update)
     if json_:
-        print_json(_outcome_record(outcome))
+        print_json({**vars(outcome.decision), "decided_now": outcome.verdict is not None})
     else:
         _print_outcome(outcome)
     if not outcome.promoted:
@@ -120,10 +120,6 @@ def rollback(
     else:
         before = f"{name}:{decision.champion_before}" if decision.champion_before else "none"
         console.print(f"{name}:{version} is champion now; before: {before}.", markup=False)
-
-
-def _outcome_record(outcome: "Outcome") -> dict[str, Any]:
-    return {"version": outcome.version.record(), "new": outcome.verdict is not None, **vars(outcome.decision)}
 
 
 def _print_outcome(outcome: "Outcome") -> None:

@@ -89,6 +89,7 @@ class Root:
     @property
     def config(self) -> Path:
         """An environment file for this root."""
+        self.path.mkdir(exist_ok=True)
         file = self.path / "test.yaml"
         file.write_text(f"environment: test\nroot: {self.path}\n", encoding="utf-8")
         return file
