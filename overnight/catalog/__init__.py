@@ -1,0 +1,1 @@
+"""The image catalogue: which images exist, where they are, and the digest of each."""
