@@ -1,6 +1,7 @@
 """What can be wrong with labels."""
 
 from pathlib import Path
+from typing import Any
 
 from overnight.errors import OvernightError
 
@@ -10,10 +11,15 @@ class LabelsError(OvernightError):
 
 
 class SnapshotRejected(OvernightError):
-    """The label table did not pass its checks; no snapshot was made. `report` is where the report is kept."""
+    """The label table did not pass its checks; no snapshot was made."""
 
     exit_code = 3
 
-    def __init__(self, problem: str, *, where: str | None, remedy: str | None, report: Path | None) -> None:
+    def __init__(
+        self, problem: str, *, where: str, remedy: str, content: dict[str, Any], report: Path | None = None
+    ) -> None:
         super().__init__(problem, where=where, remedy=remedy)
+        self.content = content
+        """What report.json holds."""
         self.report = report
+        """Where the report is kept; None after a dry run."""

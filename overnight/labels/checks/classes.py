@@ -1,0 +1,219 @@
+"""Checks of the classes: which there are, how they are spelled, how many rows each has, and what changed."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Mapping
+
+from overnight.config import ValidationConfig
+from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, percent
+from overnight.labels.facts import ClassFacts, SnapshotFacts
+from overnight.labels.statistics import above_share_p_value, jensen_shannon, net_change_p_value
+
+
+def misspelled(facts: SnapshotFacts) -> Mapping[str, str]:
+    """Labels that differ from a known class only in white space, case or Unicode form, and that class.
+
+    Known are the previous snapshot's classes; among labels new to all, the one with the most rows.
+    """
+    known = facts.classes_before or frozenset()
+    alike: dict[str, list[tuple[bool, int, str]]] = defaultdict(list)
+    for label, rows in facts.label_rows:
+        alike[_folded(label)].append((label in known, rows, label))
+    for label in known:
+        alike[_folded(label)].append((True, 0, label))
+    found = {}
+    for spellings in alike.values():
+        is_known, _, right = max(spellings)
+        found.update(
+            {label: right for known_too, _, label in spellings if label != right and not (known_too and is_known)}
+        )
+    return found
+
+
+def label_spelling(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
+    """No label is another way to write a known class."""
+    wrong = misspelled(facts)
+    rows = dict(facts.label_rows)
+    examples = tuple(f"{label!r} for {right!r} ({rows.get(label, 0):,} rows)" for label, right in sorted(wrong.items()))
+    if not wrong:
+        return CheckResult(
+            name="label_spelling", verdict="pass", message="Each class is spelled in one way.", value=0, threshold=0
+        )
+    return CheckResult(
+        name="label_spelling",
+        verdict="fail",
+        message=f"{len(wrong):,} labels differ from a known class only in white space, capitals or Unicode form."
+        " Correct their spelling.",
+        value=len(wrong),
+        threshold=0,
+        examples=examples[:SHOWN],
+    )
+
+
+def number_of_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
+    """There are at least two classes, and not one for every image."""
+    total = facts.class_total
+    low, high = limits.min_classes, limits.max_classes
+    inside = low <= total <= high
+    message = f"There are {total:,} classes"
+    message += "." if inside else f" where {low:,} to {high:,} were expected. Is `label` filled from the right column?"
+    return CheckResult(
+        name="number_of_classes",
+        verdict="pass" if inside else "fail",
+        message=message,
+        value=total,
+        threshold=low if total <= high else high,
+    )
+
+
+def unknown_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
+    """No class is new since the previous snapshot, unless allowed."""
+    new = unknown(facts)
+    allowed = "allow_new_classes is set" if limits.allow_new_classes else ""
+    return _listed(
+        "unknown_classes",
+        new,
+        "are new since the last snapshot",
+        allowed,
+        "Correct the labels, or set allow_new_classes if they are meant.",
+    )
+
+
+def vanished_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
+    """No class of the previous snapshot is without rows now, unless allowed."""
+    gone = tuple(item.name for item in facts.classes if item.before and not item.rows)
+    allowed = "allow_vanished_classes is set" if limits.allow_vanished_classes else ""
+    return _listed(
+        "vanished_classes",
+        gone,
+        "of the last snapshot have no rows any more",
+        allowed,
+        "Export the whole label table again, or set allow_vanished_classes if they were removed on purpose.",
+    )
+
+
+def class_balance_drift(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
+    """The classes' shares are close to the previous snapshot's, by Jensen-Shannon divergence."""
+    value = jensen_shannon([item.before for item in facts.classes], [item.rows for item in facts.classes])
+    limit = limits.max_js_divergence
+    fails = value > limit
+    message = f"The class shares moved by {value:.4f} (Jensen-Shannon, 0 to 1) since the last snapshot"
+    if facts.classes_before is None:
+        message = "This is the first snapshot: there are no shares to compare with"
+    message += f"; at most {limit:g} may be. See which classes grew or shrank." if fails else "."
+    return CheckResult(
+        name="class_balance_drift",
+        verdict="fail" if fails else "pass",
+        message=message,
+        value=value,
+        threshold=limit,
+        examples=_largest_moves(facts) if fails else (),
+    )
+
+
+def class_counts(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
+    """No class lost a large share of its images, and none grew suddenly. Relabelling is label_churn's matter."""
+    lost = [item for item in facts.classes if item.rows and _is_large_loss(item, limits)]
+    grown = [item for item in facts.classes if item.before and _is_large_growth(item, limits)]
+    worst = max((_loss(item) for item in facts.classes if item.rows and item.before), default=0.0)
+    verdict: Verdict = "fail" if lost else "warn" if grown else "pass"
+    message = "No class lost or gained an unusual share of its images."
+    if lost:
+        message = (
+            f"{len(lost):,} classes lost more than {percent(limits.max_class_loss)} of their images since the last"
+            f" snapshot, more than chance explains (p < {limits.significance:g})."
+            " Export the whole label table again, or raise max_class_loss."
+        )
+    elif grown:
+        message = f"{len(grown):,} classes grew by more than {percent(limits.max_class_growth)}. Is that meant?"
+    examples = tuple(
+        f"{item.name}: {item.before:,} rows, {item.lost:,} lost, {item.gained:,} gained" for item in lost or grown
+    )
+    return CheckResult(
+        name="class_counts",
+        verdict=verdict,
+        message=message,
+        value=max(worst, 0.0),
+        threshold=limits.max_class_loss,
+        examples=examples[:SHOWN],
+    )
+
+
+def label_churn(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
+    """Of the keys in both snapshots few have another label, over all and in each class."""
+    changed, total = facts.relabelled.count, facts.surviving
+    share = changed / max(total, 1)
+    overall = above_share_p_value(changed, total, limits.max_label_churn) < limits.significance
+    classes = [
+        item
+        for item in facts.classes
+        if above_share_p_value(item.relabelled, item.before - item.lost, limits.max_class_churn) < limits.significance
+    ]
+    message = f"{changed:,} of {total:,} keys ({percent(share)}) have another label than in the last snapshot"
+    if overall:
+        message += f"; at most {percent(limits.max_label_churn)} may. See `overnight snapshot diff` and the examples."
+    elif classes:
+        names = ", ".join(
+            f"{item.name} ({item.relabelled:,} of {item.before - item.lost:,})" for item in classes[:SHOWN]
+        )
+        message += f"; in a class at most {percent(limits.max_class_churn)} may, but see {names}."
+    else:
+        message += "."
+    return CheckResult(
+        name="label_churn",
+        verdict="fail" if overall or classes else "pass",
+        message=message,
+        value=share,
+        threshold=limits.max_label_churn,
+        examples=facts.relabelled.examples,
+    )
+
+
+def unknown(facts: SnapshotFacts) -> tuple[str, ...]:
+    """Labels that are no class of the previous snapshot, nor another way to write one; none for the first."""
+    if facts.classes_before is None:
+        return ()
+    wrong = misspelled(facts)
+    return tuple(sorted(name for name, _ in facts.label_rows if name not in facts.classes_before and name not in wrong))
+
+
+def _listed(name: str, classes: tuple[str, ...], what: str, allowed: str, remedy: str) -> CheckResult:
+    verdict: Verdict = "pass" if not classes else "warn" if allowed else "fail"
+    message = f"{len(classes):,} classes {what}."
+    if classes:
+        message = f"{message} {f'{allowed}.' if allowed else remedy}"
+    return CheckResult(
+        name=name, verdict=verdict, message=message, value=len(classes), threshold=0, examples=classes[:SHOWN]
+    )
+
+
+def _folded(label: str) -> str:
+    """What a label is when white space, case and Unicode form do not count."""
+    return "".join(unicodedata.normalize("NFKC", label).casefold().split())
+
+
+def _loss(item: ClassFacts) -> float:
+    """Share of the class's former images that are gone, less those that came."""
+    return (item.lost - item.gained) / item.before
+
+
+def _is_large_loss(item: ClassFacts, limits: ValidationConfig) -> bool:
+    return (
+        item.before > 0
+        and _loss(item) > limits.max_class_loss
+        and net_change_p_value(item.lost, item.gained) < limits.significance
+    )
+
+
+def _is_large_growth(item: ClassFacts, limits: ValidationConfig) -> bool:
+    return -_loss(item) > limits.max_class_growth and net_change_p_value(item.lost, item.gained) < limits.significance
+
+
+def _largest_moves(facts: SnapshotFacts) -> tuple[str, ...]:
+    """The classes whose share changed most."""
+    before, now = sum(item.before for item in facts.classes), facts.snapshot_rows
+    moves = sorted(
+        ((item.rows / max(now, 1) - item.before / max(before, 1), item.name) for item in facts.classes),
+        key=lambda move: (-abs(move[0]), move[1]),
+    )
+    return tuple(f"{name}: {change * 100:+.1f} points" for change, name in moves[:SHOWN])
