@@ -1,0 +1,128 @@
+"""Batches for evaluation: row order, centre crop, exact decoding, normalised."""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trainer.data import native
+from trainer.data.crops import evaluation_boxes
+from trainer.data.order import worker_slice
+from trainer.data.samples import BadSample, BadSampleLog, BadSamplePolicy
+from trainer.data.snapshot import Rows
+
+Ints = NDArray[np.int64]
+
+
+class EvalBatch(NamedTuple):
+    """One worker's part of a batch: `images` float32 [b, 3, s, s], normalised, valid until the next batch is asked
+    for; `class_ids` and `indices` (of the rows) int64 [b]."""
+
+    images: NDArray[np.float32]
+    class_ids: Ints
+    indices: Ints
+
+
+class _Pending(NamedTuple):
+    indices: Ints
+    images: NDArray[np.float32]
+    statuses: NDArray[np.uint8]
+    ticket: native.Ticket
+
+
+class EvalLoader:
+    """Iterates over EvalBatches in row order; may be iterated again.
+
+    Worker r of W takes the r-th of W slices of each global batch, so over the workers each row comes exactly once and
+    the pixels of a row do not depend on W. Workers may differ in their number of batches: count what was done, not
+    steps. With the policy "raise" a sample that cannot be decoded raises BadSampleError; with "skip" its row is left
+    out and noted in `bad_samples`, since a substitute would be counted twice.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        *,
+        size: int,
+        resize_shorter_side: int,
+        mean: tuple[float, float, float],
+        std: tuple[float, float, float],
+        batch_size: int,
+        rank: int,
+        world_size: int,
+        threads: int,
+        policy: BadSamplePolicy | None = None,
+    ) -> None:
+        _, self._share = worker_slice(0, batch_size, rank, world_size)
+        self._rows, self._size = rows, size
+        starts = range(rank * self._share, len(rows), batch_size)
+        self._slices = [slice(start, min(start + self._share, len(rows))) for start in starts]
+        self._boxes = evaluation_boxes(rows.width, rows.height, size, resize_shorter_side)
+        self._normalisation = native.Normalisation(mean, std)
+        self._log = BadSampleLog(rows, policy or BadSamplePolicy())
+        self._pool = native.open_pool(threads)
+        self._reader = native.open_reader(rows.paths)
+
+    @property
+    def bad_samples(self) -> list[BadSample]:
+        """The rows left out so far by this worker."""
+        return list(self._log.found)
+
+    def __len__(self) -> int:
+        """Batches of this worker."""
+        return len(self._slices)
+
+    def __iter__(self) -> Iterator[EvalBatch]:
+        buffers = [np.empty((self._share, 3, self._size, self._size), dtype=np.float32) for _ in range(2)]
+        ahead: _Pending | None = None
+        for number, rows in enumerate(self._slices):
+            started = self._start(np.arange(rows.start, rows.stop), buffers[number % 2])
+            if ahead is not None:
+                yield self._finish(ahead)
+            ahead = started
+        if ahead is not None:
+            yield self._finish(ahead)
+
+    def _start(self, indices: Ints, buffer: NDArray[np.float32]) -> _Pending:
+        rows = self._rows
+        images, statuses = buffer[: len(indices)], np.empty(len(indices), dtype=np.uint8)
+        cuts = native.Cuts(
+            np.stack([rows.width[indices], rows.height[indices]], axis=1),
+            self._boxes[indices],
+            np.zeros(len(indices), dtype=np.uint8),
+        )
+        ticket = native.submit(
+            self._pool,
+            self._reader,
+            rows.places(indices),
+            cuts,
+            images,
+            statuses,
+            exact=True,
+            normalisation=self._normalisation,
+        )
+        return _Pending(indices, images, statuses, ticket)
+
+    def _finish(self, pending: _Pending) -> EvalBatch:
+        native.wait(pending.ticket)
+        for bad in np.flatnonzero(pending.statuses):
+            self._log.add(int(pending.indices[bad]), native.STATUSES[pending.statuses[bad]])
+        images, indices = pending.images, pending.indices
+        if pending.statuses.any():
+            good = pending.statuses == 0
+            images, indices = images[good], indices[good]
+        return EvalBatch(images, self._rows.class_ids[indices], indices)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
