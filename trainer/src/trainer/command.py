@@ -1,0 +1,58 @@
+"""What the commands share: data arguments from the environment, and errors as one sentence."""
+
+import argparse
+import errno
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from trainer.errors import ConfigError, TrainerError
+from trainer.files import local_path
+
+
+def add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    """--snapshot and --shards, which a job finds in its environment."""
+    _add(parser, "--snapshot", "OVERNIGHT_SNAPSHOT", "the snapshot's folder")
+    _add(parser, "--shards", "OVERNIGHT_SHARDS", "the folder of all shard sets")
+
+
+def _add(parser: argparse.ArgumentParser, name: str, variable: str, text: str) -> None:
+    default = os.environ.get(variable)
+    parser.add_argument(name, default=default, required=default is None, help=f"{text} (default: ${variable})")
+
+
+def default_output(environment: Mapping[str, str]) -> Path | None:
+    """The run folder: the parent of AIP_MODEL_DIR, else of AIP_CHECKPOINT_DIR, as Vertex AI sets them."""
+    for name in ("AIP_MODEL_DIR", "AIP_CHECKPOINT_DIR"):
+        if environment.get(name):
+            return local_path(environment[name].rstrip("/")).parent
+    return None
+
+
+def fail_in_one_sentence(main: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
+    """Run `main`; a TrainerError or OSError becomes one line on stderr and an exit code."""
+    try:
+        return main(arguments)
+    except TrainerError as error:
+        print(f"trainer: {error.sentence}", file=sys.stderr)
+        return error.exit_code
+    except OSError as error:
+        print(f"trainer: {_os_sentence(error)}", file=sys.stderr)
+        return ConfigError.exit_code
+
+
+def _os_sentence(error: OSError) -> str:
+    full = "; free some space or use another disk"
+    remedies = {
+        errno.ENOSPC: full,
+        errno.EDQUOT: full,
+        errno.EFBIG: full,
+        errno.EACCES: "; give this user permission",
+        errno.EPERM: "; give this user permission",
+        errno.EROFS: "; use a folder that can be written",
+        errno.ENOENT: "; check the path",
+    }
+    where = f"{error.filename}: " if error.filename else ""
+    reason = os.strerror(error.errno).lower() if error.errno else str(error)
+    return f"{where}{reason}{remedies.get(error.errno or 0, '')}."
