@@ -1,6 +1,5 @@
 """The marker structure of a JPEG file, without decoding it (ISO/IEC 10918-1, annex B)."""
 
-import re
 from dataclasses import dataclass
 
 SOI, EOI, SOS, APP2, APP14 = 0xD8, 0xD9, 0xDA, 0xE2, 0xEE
@@ -9,8 +8,9 @@ FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 # Baseline, extended and progressive Huffman coding: what every decoder reads.
 COMMON_FRAMES = frozenset({0xC0, 0xC1, 0xC2})
 _WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
-# In coded data FF is followed by 00 (a plain FF) or by D0..D7 (a restart); anything else is the next marker.
-_NEXT_MARKER = re.compile(rb"\xff+[^\x00\xff\xd0-\xd7]", re.DOTALL)
+# In coded data FF is followed by 00 (a plain FF) or by D0..D7 (a restart); anything else is the next marker,
+# which may have more FF before it.
+_CODED = frozenset({0x00, *range(0xD0, 0xD8)})
 
 
 class Truncated(Exception):
@@ -106,10 +106,11 @@ def _segment_end(data: bytes, position: int) -> int:
 
 
 def _coded_data_end(data: bytes, position: int) -> int:
-    match = _NEXT_MARKER.search(data, position)
-    if match is None:
-        raise Truncated(f"the file ends at byte {len(data)} without an EOI marker")
-    return match.start()
+    while (position := data.find(b"\xff", position)) >= 0:
+        if data[position + 1 : position + 2] and data[position + 1] not in _CODED:
+            return position
+        position += 2
+    raise Truncated(f"the file ends at byte {len(data)} without an EOI marker")
 
 
 def _frame(marker: int, segment: bytes) -> tuple[int, int, int, int, int]:

@@ -6,6 +6,8 @@ through the runner as a few bytes a shard.
 
 import json
 import logging
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -22,7 +24,7 @@ LOCAL_RUNNER = "DirectRunner"
 
 
 class _Unneeded(logging.Filter):
-    """Beam warns at import that an optional Google client is absent; nothing here needs it."""
+    """Beam warns at import that a Google client is absent, which nothing here needs."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return "apitools" not in record.getMessage()
@@ -83,8 +85,7 @@ def run(staging: str, numbers: range, rules: Rules, options: Sequence[str]) -> l
 
 def local_options(workers: int) -> list[str]:
     """Beam's flags for `workers` processes on this machine (one: in this process)."""
-    mode = "in_memory" if workers == 1 else "multi_processing"
-    return [f"--runner={LOCAL_RUNNER}", f"--direct_num_workers={workers}", f"--direct_running_mode={mode}"]
+    return [f"--runner={LOCAL_RUNNER}", f"--direct_num_workers={workers}"]
 
 
 def _is_local(options: Sequence[str]) -> bool:
@@ -99,5 +100,10 @@ def _runner(options: Sequence[str]) -> Any:
     if not _is_local(options):
         return None  # beam takes --runner itself
     from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
+    from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
-    return FnApiRunner()
+    if "--direct_num_workers=1" in options:
+        return FnApiRunner()
+    # Not Beam's own running mode "multi_processing": its worker writes its start-up log to the terminal.
+    command = f"{shlex.quote(sys.executable)} -m overnight.shards.worker"
+    return FnApiRunner(default_environment=SubprocessSDKEnvironment.from_command_string(command))
