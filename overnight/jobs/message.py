@@ -48,11 +48,16 @@ def find_problem(data: Any, descriptor: Descriptor, path: FieldPath = ()) -> Pro
 
 def suggestion(name: str, known: list[str]) -> str:
     """A remedy for a misspelt name: the nearest known one, else all of them."""
-    folded = {item.replace("_", "").lower(): item for item in known}
-    close = difflib.get_close_matches(name.replace("_", "").lower(), list(folded), n=1)
+    folded = {_folded(item): item for item in known}
+    close = difflib.get_close_matches(_folded(name), list(folded), n=1)
     if close:
         return f"did you mean {folded[close[0]]!r}?"
     return f"known names: {', '.join(known)}"
+
+
+def _folded(name: str) -> str:
+    """`displayName`, `display_name` and `display-name` are near each other."""
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def _message(data: Any, descriptor: Descriptor, path: FieldPath) -> None:
@@ -103,7 +108,7 @@ def _single(value: Any, field: FieldDescriptor, path: FieldPath) -> None:
     elif kind == FieldDescriptor.CPPTYPE_ENUM:
         names = [item.name for item in field.enum_type.values]
         if value not in names:
-            raise _Found(path, f"{_shown(value)} is not a {field.enum_type.name}", suggestion(str(value), names))
+            raise _Found(path, f"{_shown(value)} is no {field.enum_type.name}", suggestion(str(value), names))
     elif kind == FieldDescriptor.CPPTYPE_STRING:
         if not isinstance(value, str):
             raise _Found(path, f"{_shown(value)} stands where text is expected", "write it in quotes")
@@ -132,7 +137,7 @@ def _well_known(data: Any, descriptor: Descriptor, path: FieldPath) -> None:
     try:
         json_format.ParseDict(data, descriptor._concrete_class())
     except json_format.ParseError:
-        raise _Found(path, f"{_shown(data)} is not a {descriptor.name}", remedy) from None
+        raise _Found(path, f"{_shown(data)} is no {descriptor.name}", remedy) from None
 
 
 def _shown(value: Any) -> str:

@@ -158,7 +158,7 @@ class _Crew:
 
 def _how(failed: Exit) -> str:
     if failed.code == CANNOT_START:
-        return f"the command of replica {failed.replica} was not found"
+        return f"the command of replica {failed.replica} could not be started"
     return f"replica {failed.replica} ended with {failed.text}"
 
 

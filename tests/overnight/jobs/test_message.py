@@ -1,0 +1,75 @@
+"""The check against protobuf's own parser: what passes parses, and what the parser refuses is found."""
+
+import copy
+
+from google.protobuf import json_format
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from overnight.jobs.message import find_problem
+from overnight.vertex_local.messages import new_custom_job, parse_custom_job
+
+JOB = {
+    "displayName": "weekly",
+    "labels": {"team": "vision"},
+    "jobSpec": {
+        "workerPoolSpecs": [
+            {"replicaCount": "1", "machineSpec": {"machineType": "n1", "acceleratorType": "NVIDIA_L4"}},
+            {},
+            {"containerSpec": {"command": ["python"], "env": [{"name": "A", "value": "1"}]}},
+        ],
+        "scheduling": {"timeout": "60s", "disableRetries": False, "strategy": "SPOT"},
+    },
+}
+
+VALUES = st.one_of(
+    st.text(max_size=5),
+    st.integers(-3, 2**70),
+    st.floats(allow_nan=False),
+    st.booleans(),
+    st.lists(st.text(max_size=3), max_size=2),
+    st.dictionaries(st.text(max_size=5), st.text(max_size=3), max_size=2),
+)
+
+
+def places(value, path=()):
+    """Every place in the JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+@settings(max_examples=200, deadline=None)
+@given(place=st.sampled_from(list(places(JOB))), value=VALUES)
+def test_what_passes_the_check_parses_and_nothing_the_parser_refuses_passes(place, value):
+    job = copy.deepcopy(JOB)
+    target = job
+    for part in place[:-1]:
+        target = target[part]
+    target[place[-1]] = value
+    problem = find_problem(job, new_custom_job().DESCRIPTOR)
+    try:
+        parse_custom_job(job)
+    except json_format.ParseError:
+        assert problem is not None
+    if problem is not None:
+        assert problem.path[: len(place)] == place
+
+
+@settings(max_examples=50, deadline=None)
+@given(place=st.sampled_from([place for place in places(JOB) if isinstance(place[-1], str)]), letter=st.integers(0, 5))
+def test_a_misspelt_field_is_found_where_it_stands(place, letter):
+    if "labels" in place[:-1]:
+        return  # label names are the user's own
+    job = copy.deepcopy(JOB)
+    target = job
+    for part in place[:-1]:
+        target = target[part]
+    name = place[-1]
+    misspelt = name[:letter] + "_" + name[letter:]
+    target[misspelt] = target.pop(name)
+    problem = find_problem(job, new_custom_job().DESCRIPTOR)
+    assert problem is not None
+    assert problem.path == (*place[:-1], misspelt)
+    assert repr(name) in problem.remedy
