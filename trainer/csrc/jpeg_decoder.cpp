@@ -189,17 +189,17 @@ Status JpegDecoder::decode(int eighths, const Region& region, Pixels& pixels) {
     return Status::ok;
 }
 
-// Adobe's writers store ink upside down (255 = none); without their marker the values are ink.
+// Four-component files hold ink upside down (255 = none), as Adobe's programs write it: files without Adobe's marker
+// are read so too, as Pillow and the browsers do.
 void JpegDecoder::cmyk_to_rgb(std::size_t stride, int width, int height) noexcept {
-    const unsigned flip = picture_.saw_Adobe_marker ? 0 : 255;
     for (int y = 0; y < height; ++y) {
         std::uint8_t* row = rows_.data() + static_cast<std::size_t>(y) * stride;
         for (int x = 0; x < width; ++x) {
             const std::uint8_t* ink = row + 4 * x;
-            const unsigned paper = ink[3] ^ flip;
-            const std::uint8_t red = times(ink[0] ^ flip, paper);
-            const std::uint8_t green = times(ink[1] ^ flip, paper);
-            const std::uint8_t blue = times(ink[2] ^ flip, paper);
+            const unsigned paper = ink[3];
+            const std::uint8_t red = times(ink[0], paper);
+            const std::uint8_t green = times(ink[1], paper);
+            const std::uint8_t blue = times(ink[2], paper);
             row[3 * x] = red;
             row[3 * x + 1] = green;
             row[3 * x + 2] = blue;

@@ -89,7 +89,7 @@ def augment_batch(images: "torch.Tensor", parameters: AugmentParameters) -> "tor
 
 
 def _recolour(x: "torch.Tensor", factors: "torch.Tensor") -> "torch.Tensor":
-    brightness, contrast, saturation = factors.T[:, :, None, None, None]
+    brightness, contrast, saturation = (factors[:, i, None, None, None] for i in range(3))
     x = (x * brightness).clamp(0, 255)
     mean = _mean(_luma(x))
     x = (mean + (x - mean) * contrast).clamp(0, 255)
