@@ -8,7 +8,7 @@ from typing import Literal
 
 from PIL import Image, UnidentifiedImageError
 
-from overnight.shards import jpeg, pixels
+from overnight.shards import containers, jpeg, pixels
 
 Reason = Literal[
     "empty",
@@ -31,7 +31,7 @@ _SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"BM
 # The limit is max_pixels below, checked before any pixel is decoded; Pillow's own would stop larger settings.
 Image.MAX_IMAGE_PIXELS = None
 # Pillow warns of odd metadata, which does not touch the pixels.
-warnings.filterwarnings("ignore", module=r"PIL\..*")
+warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def _examine(data: bytes, rules: Rules) -> Stored | Refused:
         raise _Refusal("empty", "the file has no bytes")
     if data.startswith(b"\xff\xd8\xff"):
         return _examine_jpeg(data, rules)
+    _check_container(data)
     with _opened(data) as image:
-        _check_container(data, image)
         _check_frames(image)
         _check_area(*image.size, rules)
         _check_depth(data, image)
@@ -187,12 +187,13 @@ def _opened(data: bytes) -> Image.Image:
         raise _Refusal("not-an-image", f"none of {', '.join(READ_FORMATS)}") from None
 
 
-def _check_container(data: bytes, image: Image.Image) -> None:
-    """Refuse files that were cut where Pillow would not mind."""
-    if image.format == "PNG" and b"IEND" not in data[-64:] and b"IEND" not in data:
-        raise _Refusal("truncated", "the file ends without an IEND chunk")
-    if image.format == "WEBP" and int.from_bytes(data[4:8], "little") + 8 > len(data):
-        raise _Refusal("truncated", "the file is shorter than its RIFF header says")
+def _check_container(data: bytes) -> None:
+    try:
+        containers.check(data)
+    except containers.Truncated as error:
+        raise _Refusal("truncated", str(error)) from None
+    except containers.Damaged as error:
+        raise _Refusal("unreadable", str(error)) from None
 
 
 def _check_frames(image: Image.Image) -> None:
@@ -209,7 +210,7 @@ def _check_area(width: int, height: int, rules: Rules) -> None:
 def _check_depth(data: bytes, image: Image.Image) -> None:
     bits = 16 if image.mode in _SIXTEEN_BIT_MODES else 8
     if image.format == "PNG":
-        bits = data[24]  # IHDR, which always comes first: bit depth
+        bits = containers.png_bit_depth(data)
     elif image.format == "TIFF":
         bits = max([bits, *image.tag_v2.get(_TIFF_BITS_PER_SAMPLE, (1,))])  # type: ignore[attr-defined]
     if bits > 8:
