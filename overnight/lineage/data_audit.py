@@ -24,12 +24,14 @@ def snapshot_node(root: Path, recorded: dict[str, Any]) -> Node:
     files = [
         problem for entry in manifest["files"] for problem in digest_problems(folder / entry["path"], entry["sha256"])
     ]
+    rows = [] if files else [folder / entry["path"] for entry in manifest["files"]]
+    classes = _classes(folder)
     return Node(
         "snapshot",
         recorded["name"],
         (*facts, ("created", manifest["created"]), ("rows", f"{manifest['counts']['rows']:,}")),
-        (*problems, *files, *_loose_files(folder, manifest, readable=not files)),
-        children=(_label_table_node(root, folder, manifest, readable=not files),),
+        (*problems, *files, *_loose_files(folder, manifest, rows, classes)),
+        children=(_label_table_node(root, manifest, rows, classes),),
     )
 
 
@@ -65,34 +67,35 @@ def shard_set_node(root: Path, recorded: dict[str, Any], deep: bool) -> Node:
     return Node("shard set", recorded["name"], (*facts, *counts), problems, children=(*tables, *tars))
 
 
-def _label_table_node(root: Path, snapshot: Path, manifest: dict[str, Any], *, readable: bool) -> Node:
+def _label_table_node(root: Path, manifest: dict[str, Any], rows: list[Path], classes: list[str]) -> Node:
+    """The dated table; `rows` are the snapshot's label files as far as they can be trusted."""
     source = manifest["source"]
     facts = (("database", source["database"]), ("edited table", source["table"]), ("rows", f"{source['rows']:,}"))
     if source["kind"] != "duckdb":
         note = f"tables of kind {source['kind']} are not read here"
         return Node("label table", source["snapshot_table"], facts, notes=(note,))
-    files = [snapshot / entry["path"] for entry in manifest["files"]] if readable else []
-    classes = snapshot / "classes.json"
-    names = read_json(classes, CLASSES_FORMAT)["classes"] if classes.is_file() else []
     problems = table_problems(
-        root / source["database"], source["snapshot_table"], source["rows"], files if names else [], names
+        root / source["database"], source["snapshot_table"], source["rows"], rows if classes else [], classes
     )
     return Node("label table", source["snapshot_table"], facts, problems)
 
 
-def _loose_files(folder: Path, manifest: dict[str, Any], *, readable: bool) -> tuple[str, ...]:
-    """classes.json has no digest of its own: with the rows and the split it makes `content_sha256`."""
-    absent = tuple(missing(folder / name) for name in ("classes.json", "report.json") if not (folder / name).is_file())
-    if absent or not readable:
-        return absent
-    classes = folder / "classes.json"
+def _classes(folder: Path) -> list[str]:
+    """The class list, empty where it cannot be read."""
     try:
-        found = content_sha256(
-            [folder / entry["path"] for entry in manifest["files"]],
-            read_json(classes, CLASSES_FORMAT)["classes"],
-            manifest["split"],
-        )
-    except OvernightError as error:
-        return (error.sentence,)
+        return list(read_json(folder / "classes.json", CLASSES_FORMAT)["classes"])
+    except OvernightError:
+        return []
+
+
+def _loose_files(folder: Path, manifest: dict[str, Any], rows: list[Path], classes: list[str]) -> tuple[str, ...]:
+    """classes.json has no digest of its own: with the rows and the split it makes `content_sha256`."""
+    listed = folder / "classes.json"
+    absent = tuple(missing(path) for path in (listed, folder / "report.json") if not path.is_file())
+    if not listed.is_file() or not rows:
+        return absent
     recorded = manifest["content_sha256"]
-    return () if found == recorded else (altered(classes, f"content {recorded[:12]}", f"content {found[:12]}"),)
+    found = content_sha256(rows, classes, manifest["split"])
+    if found == recorded:
+        return absent
+    return (*absent, altered(listed, f"content {recorded[:12]}", f"content {found[:12]}"))

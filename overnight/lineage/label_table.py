@@ -1,5 +1,6 @@
 """Whether the dated label table still says what the snapshot holds."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def _problems(
     label_files: Sequence[Path],
     classes: Sequence[str],
 ) -> tuple[str, ...]:
-    if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table]).fetchone():
+    if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table]).fetchall():
         return (f"{where} is missing.",)
     found = _number(connection, f'SELECT count(*) FROM "{table}"')
     problems: tuple[str, ...] = (
@@ -47,17 +48,18 @@ def _problems(
         return problems
     names = pa.table({"class_id": pa.array(range(len(classes)), pa.int32()), "label": pa.array(classes, pa.string())})
     connection.register("class_names", names)
-    snapshot = connection.read_parquet([str(path) for path in label_files])
-    connection.register("snapshot_rows", snapshot)
+    # Pattern characters in brackets stand for themselves.
+    files = [re.sub(r"[*?\[]", r"[\g<0>]", str(path)) for path in label_files]
     # A key without a group is its own group (docs/formats.md, "Label table").
     differing = _number(
         connection,
         f"""SELECT count(*) FROM (
-            SELECT key, label, group_id FROM snapshot_rows LEFT JOIN class_names USING (class_id)
+            SELECT key, label, group_id FROM read_parquet(?) LEFT JOIN class_names USING (class_id)
             EXCEPT
             SELECT key, label, CASE WHEN group_id IS NULL OR trim(group_id) = '' THEN key ELSE group_id END
             FROM "{table}"
         )""",
+        files,
     )
     if differing:
         plural = "rows of the snapshot are" if differing > 1 else "row of the snapshot is"
@@ -65,6 +67,7 @@ def _problems(
     return problems
 
 
-def _number(connection: duckdb.DuckDBPyConnection, query: str) -> int:
-    row = connection.execute(query).fetchone()
-    return int(row[0]) if row else 0
+def _number(connection: duckdb.DuckDBPyConnection, query: str, *parameters: object) -> int:
+    # fetchall, not fetchone: an unfinished result keeps DuckDB 2 from registering the next relation.
+    ((number,),) = connection.execute(query, list(parameters)).fetchall()
+    return int(number)
