@@ -1,0 +1,164 @@
+"""The native extension and its Python reference compute the same samples; Pillow agrees within its rounding."""
+
+import functools
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from jpeg_files import SAMPLINGS, picture, sampled_jpeg
+from trainer.data import native, reference
+
+SIZES = [(1, 1), (7, 300), (33, 20), (160, 120), (301, 203), (700, 500)]
+
+Box = tuple[float, float, float, float]
+
+
+@functools.cache
+def content(number: int, sampling: str) -> bytes:
+    width, height = SIZES[number]
+    return sampled_jpeg(picture(number, width, height), sampling)
+
+
+class Native:
+    """One file and one thread, for one sample at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "picture.jpg"
+        self.pool = native.open_pool(1)
+
+    def sample(
+        self, content: bytes, box: Box, out: native.Pixels, *, exact: bool, flip: bool = False,
+        channels_last: bool = False, normalisation: native.Normalisation | None = None,
+    ) -> None:  # fmt: skip
+        self.path.write_bytes(content)
+        places = native.Places(np.zeros(1, np.int32), np.zeros(1, np.int64), np.array([len(content)]))
+        cuts = native.Cuts(np.zeros((1, 2), np.int32), np.array([box]), np.array([flip], np.uint8))
+        status = np.full(1, 255, np.uint8)
+        ticket = native.submit(
+            self.pool, native.open_reader([self.path]), places, cuts, out[None], status,
+            exact=exact, channels_last=channels_last, normalisation=normalisation,
+        )  # fmt: skip
+        native.wait(ticket)
+        assert native.STATUSES[status[0]] == "ok"
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Native]:
+    maker = Native(tmp_path_factory.mktemp("native"))
+    yield maker
+    maker.pool.close()
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[int, str, Box, int, bool]:
+    number = draw(st.integers(0, len(SIZES) - 1))
+    width, height = SIZES[number]
+    share = st.floats(0.02, 1.0)
+    w, h = max(width * draw(share), 0.5), max(height * draw(share), 0.5)
+    left, top = (width - w) * draw(st.floats(0, 1)), (height - h) * draw(st.floats(0, 1))
+    box = (left, top, min(left + w, width), min(top + h, height))
+    return number, draw(st.sampled_from(sorted(SAMPLINGS))), box, draw(st.integers(1, 70)), draw(st.booleans())
+
+
+FAST = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@FAST
+@given(cases())
+def test_exact_samples_are_the_reference(one: Native, case: tuple[int, str, Box, int, bool]) -> None:
+    number, sampling, box, size, flip = case
+    out = np.empty((3, size, size), np.float32)
+    one.sample(content(number, sampling), box, out, exact=True, flip=flip)
+    expected = reference.reference_sample(content(number, sampling), box, size, flip=flip)
+    assert np.abs(out * 255 - expected).mean() <= 0.02
+    assert np.abs(out * 255 - expected).max() <= 0.05
+
+
+@FAST
+@given(cases())
+def test_fast_samples_are_close_to_the_reference(one: Native, case: tuple[int, str, Box, int, bool]) -> None:
+    number, sampling, box, size, flip = case
+    out = np.empty((3, size, size), np.float32)
+    one.sample(content(number, sampling), box, out, exact=False, flip=flip)
+    expected = reference.reference_sample(content(number, sampling), box, size, flip=flip)
+    error = np.abs(out * 255 - expected).mean()
+    longer, shorter = sorted((box[2] - box[0], box[3] - box[1]), reverse=True)
+    if longer < 4 * size:  # at most eight taps an axis, nothing scaled in the DCT
+        assert error <= 0.03
+    elif shorter < 4 * size:  # one axis averages over many samples, each product rounded
+        assert error <= 0.3
+    elif size >= 16:  # below, what the DCT scales hardly has more pixels than blocks
+        assert error <= 3  # noise of single pixels, which the box filter of the DCT and the triangle weigh differently
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_dct_scaling_stays_within_half_a_grey_level_on_a_photograph(one: Native, sampling: str) -> None:
+    smooth = Image.fromarray(picture(21, 60, 40)).resize((960, 640), Image.Resampling.BICUBIC)
+    photograph = sampled_jpeg(np.asarray(smooth), sampling)
+    errors = []
+    for box in [(0.0, 0.0, 960.0, 640.0), (101.0, 37.0, 801.0, 597.0), (333.0, 111.0, 900.0, 640.0)]:
+        out = np.empty((3, 64, 64), np.float32)
+        one.sample(photograph, box, out, exact=False)
+        errors.append(np.abs(out * 255 - reference.reference_sample(photograph, box, 64)).mean())
+    # 4:1:1 is decoded with its chroma repeated at full scale but not at half: the scaled picture is the smoother one.
+    assert max(errors) <= (1.0 if sampling == "4:1:1" else 0.5)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_bytes_are_the_float_samples_rounded(one: Native, exact: bool) -> None:
+    box = (10.0, 5.0, 141.0, 110.0)
+    sample = np.empty((3, 48, 48), np.float32)
+    rounded = np.empty((3, 48, 48), np.uint8)
+    one.sample(content(3, "4:2:0"), box, sample, exact=exact)
+    one.sample(content(3, "4:2:0"), box, rounded, exact=exact)
+    values = sample.astype(np.float64) * 255
+    tie = np.abs(values % 1 - 0.5) < 1e-3
+    np.testing.assert_array_equal(rounded[~tie], reference.as_bytes(values)[~tie])
+    assert np.abs(rounded - values).max() < 0.501
+
+
+def test_channels_last_holds_the_same_values(one: Native) -> None:
+    box, size = (10.0, 5.0, 141.0, 110.0), 37
+    for kind in (np.float32, np.uint8):
+        first, last = np.empty((3, size, size), kind), np.empty((size, size, 3), kind)
+        one.sample(content(3, "4:2:2"), box, first, exact=True)
+        one.sample(content(3, "4:2:2"), box, last, exact=True, channels_last=True)
+        np.testing.assert_array_equal(last.transpose(2, 0, 1), first)
+
+
+def test_normalisation_is_by_channel(one: Native) -> None:
+    normalisation = native.Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    box = (0.0, 0.0, 160.0, 120.0)
+    out = np.empty((3, 32, 32), np.float32)
+    one.sample(content(3, "4:2:0"), box, out, exact=True, normalisation=normalisation)
+    expected = reference.normalised(reference.reference_sample(content(3, "4:2:0"), box, 32), normalisation)
+    np.testing.assert_allclose(out, expected, atol=1e-3)
+
+
+def test_a_flip_mirrors_the_sample(one: Native) -> None:
+    box = (3.0, 4.0, 150.0, 110.0)
+    plain, mirrored = np.empty((3, 40, 40), np.uint8), np.empty((3, 40, 40), np.uint8)
+    one.sample(content(3, "4:4:4"), box, plain, exact=False)
+    one.sample(content(3, "4:4:4"), box, mirrored, exact=False, flip=True)
+    np.testing.assert_array_equal(mirrored, plain[:, :, ::-1])
+
+
+def test_the_reference_is_pillows_resize_of_a_box_within_its_rounding() -> None:
+    box = (10.5, 5.25, 271.0, 190.0)
+    image = Image.open(io.BytesIO(content(4, "4:2:0")))
+    pillow = np.asarray(image.resize((64, 64), Image.Resampling.BILINEAR, box=box)).transpose(2, 0, 1)
+    assert np.abs(reference.reference_sample(content(4, "4:2:0"), box, 64) - pillow).mean() <= 0.4
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_flat_picture_stays_flat(one: Native, exact: bool) -> None:
+    flat = sampled_jpeg(np.full((300, 400, 3), 255, np.uint8), "4:4:4")
+    out = np.empty((3, 33, 33), np.uint8)
+    one.sample(flat, (0.3, 0.7, 399.1, 299.9), out, exact=exact)
+    assert out.min() == 255
