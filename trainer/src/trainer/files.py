@@ -110,7 +110,7 @@ def holding(folder: Path, patience: float = 2.0) -> Iterator[None]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + patience
-    with (folder / ".lock").open("a+") as file:
+    with (folder / ".trainer.lock").open("a+") as file:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
