@@ -158,8 +158,8 @@ def _promotion_reason(measured: Comparison, rules: GateConfig) -> str:
     if measured.champion is None:
         return f"{found}, {baselines}; there was no champion"
     return (
-        f"{found}, {_difference(measured.champion.lead)} against the champion, which allows "
-        f"{100 * rules.max_regression:.1f} points less; no class fell too far; {baselines}"
+        f"{found}, {_difference(measured.champion.lead)} against the champion, where at most "
+        f"{100 * rules.max_regression:.1f} points worse would do; no class fell too far; {baselines}"
     )
 
 

@@ -32,9 +32,7 @@ def build_audit(sources: Sources) -> Audit:
     run = sources.run
     return Audit(
         facts=tuple(_facts(run, sources.result)),
-        hyperparameters=tuple(
-            Fact(name, _plain(value)) for name, value in sorted((run["hyperparameters"] or {}).items())
-        ),
+        hyperparameters=tuple(Fact(name, _plain(value)) for name, value in _flat(run["hyperparameters"] or {})),
         versions=tuple(Fact(name, str(value)) for name, value in sorted((run.get("versions") or {}).items())),
         files=tuple(Fact(entry["path"], entry["sha256"], digest=True) for entry in run["files"]),
     )
@@ -85,6 +83,14 @@ def _machine(machine: Json | None) -> str:
         return UNKNOWN
     accelerator = machine.get("accelerator") or "no accelerator"
     return f"{machine['cpu']}, {machine['cores']} cores, {memory(machine['memory_bytes'])}, {accelerator}"
+
+
+def _flat(values: Json, before: str = "") -> list[tuple[str, Any]]:
+    """Names and values by name; a field of a section is `section.field`."""
+    flat: list[tuple[str, Any]] = []
+    for name, value in sorted(values.items()):
+        flat += _flat(value, f"{before}{name}.") if isinstance(value, dict) and value else [(before + name, value)]
+    return flat
 
 
 def _plain(value: Any) -> str:

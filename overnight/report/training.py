@@ -42,7 +42,7 @@ def build_training(sources: Sources) -> Training | None:
         line_chart(
             "Validation accuracy",
             numbers,
-            [Series("accuracy", validation("accuracy")), Series("balanced accuracy", validation("balanced_accuracy"))],
+            [Series("overall", validation("accuracy")), Series("balanced", validation("balanced_accuracy"))],
             shares=True,
         ),
         line_chart("Learning rate", numbers, [Series("learning rate", tuple(e["learning_rate"] for e in epochs))]),

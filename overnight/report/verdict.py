@@ -50,7 +50,7 @@ def build_verdict(sources: Sources) -> Verdict:
     """The gate's verdict; before the gate, what the training measured; for a failed run, how it ended."""
     if sources.run["status"] != "succeeded":
         ending = sources.run.get("verdict") or "The run left no model."
-        return Verdict("failed", f"The run {_ended(sources.run['status'])}", ending, "–", "no model to measure")
+        return Verdict("failed", f"The run {_ended(sources.run['status'])}", ending, "No model", "nothing to measure")
     if sources.gate is None:
         return _unjudged(sources)
     return _judged(sources.gate)
@@ -63,7 +63,7 @@ def _ended(status: str) -> str:
 def _unjudged(sources: Sources) -> Verdict:
     reason = f"No gate has judged this run yet: overnight model promote {sources.run['run_id']}"
     if sources.metrics is None:
-        return Verdict("unjudged", "Not judged yet", reason, "–", "this run wrote no metrics.json")
+        return Verdict("unjudged", "Not judged yet", reason, "Unknown", "this run wrote no metrics.json")
     final = sources.metrics["final"]
     note = f"accuracy on {final['samples']:,} {final['split']} images, measured by the training itself"
     return Verdict("unjudged", "Not judged yet", reason, percent(final["accuracy"]), note)

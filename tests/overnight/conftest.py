@@ -387,6 +387,12 @@ def run_record(
 
 
 def validation_report(manifest: dict[str, Any]) -> dict[str, Any]:
+    changes = [
+        {"key": "animals/cat-0001", "from": "objects", "to": "animals"},
+        {"key": "food/apple-0001", "from": "animals", "to": "food"},
+    ]
+    if manifest["previous"] is None:
+        changes = []
     return {
         "format": "overnight.validation/1",
         "verdict": "accepted",
@@ -413,11 +419,8 @@ def validation_report(manifest: dict[str, Any]) -> dict[str, Any]:
                 "examples": ["animals/cat-0001"],
             },
         ],
-        "label_changes": [
-            {"key": "animals/cat-0001", "from": "objects", "to": "animals"},
-            {"key": "food/apple-0001", "from": "animals", "to": "food"},
-        ],
-        "label_changes_total": 2,
+        "label_changes": changes,
+        "label_changes_total": len(changes),
     }
 
 
