@@ -12,6 +12,7 @@ namespace overnight {
 struct Header {
     int width = 0;
     int height = 0;
+    bool scalable = true;  // false: a scaled decode would not look like the full one made smaller
 };
 
 // Half-open rectangle in pixels of the picture at the scale asked for.

@@ -148,6 +148,8 @@ Status JpegDecoder::read_header(std::span<const std::uint8_t> file, Header& head
     if (!step_read_header(file.data(), file.size())) return refuse(outcome());
     header.width = static_cast<int>(picture_.image_width);
     header.height = static_cast<int>(picture_.image_height);
+    // Of 4:1:1 libjpeg repeats the chroma at full scale and interpolates it at half.
+    header.scalable = picture_.max_h_samp_factor <= 2 && picture_.max_v_samp_factor <= 2;
     if (std::int64_t{header.width} * header.height > max_pixels) return refuse(Status::too_large);
     if (picture_.arith_code || picture_.data_precision != 8) return refuse(Status::unsupported);
     if (picture_.num_components == 2 || picture_.num_components > 4) return refuse(Status::unsupported);

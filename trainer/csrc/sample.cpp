@@ -51,7 +51,8 @@ Status SampleMaker::make(std::span<const std::uint8_t> file, const Cut& cut, Pre
     if (precision == Precision::exact) {
         return decode_and_resize(*decoder_, exact_, header, cut, 8, output, out);
     }
-    return decode_and_resize(*decoder_, fast_, header, cut, dct_eighths(cut.box, output.size), output, out);
+    const int eighths = header.scalable ? dct_eighths(cut.box, output.size) : 8;
+    return decode_and_resize(*decoder_, fast_, header, cut, eighths, output, out);
 }
 
 }  // namespace overnight

@@ -106,8 +106,7 @@ def test_dct_scaling_stays_within_half_a_grey_level_on_a_photograph(one: Native,
         out = np.empty((3, 64, 64), np.float32)
         one.sample(photograph, box, out, exact=False)
         errors.append(np.abs(out * 255 - reference.reference_sample(photograph, box, 64)).mean())
-    # 4:1:1 is decoded with its chroma repeated at full scale but not at half: the scaled picture is the smoother one.
-    assert max(errors) <= (1.0 if sampling == "4:1:1" else 0.5)
+    assert max(errors) <= 0.5
 
 
 @pytest.mark.parametrize("exact", [True, False])
