@@ -17,10 +17,9 @@ def snapshot_node(root: Path, recorded: dict[str, Any]) -> Node:
     folder = root / recorded["uri"]
     problems = digest_problems(folder / "manifest.json", recorded["sha256"])
     facts = (("sha256", str(recorded["sha256"])),)
-    try:
-        manifest = read_json(folder / "manifest.json", SNAPSHOT_FORMAT)
-    except OvernightError:
+    if problems:
         return Node("snapshot", recorded["name"], facts, problems, ("its inputs are named in that manifest only",))
+    manifest = read_json(folder / "manifest.json", SNAPSHOT_FORMAT)
     files = [
         problem for entry in manifest["files"] for problem in digest_problems(folder / entry["path"], entry["sha256"])
     ]
@@ -30,7 +29,7 @@ def snapshot_node(root: Path, recorded: dict[str, Any]) -> Node:
         "snapshot",
         recorded["name"],
         (*facts, ("created", manifest["created"]), ("rows", f"{manifest['counts']['rows']:,}")),
-        (*problems, *files, *_loose_files(folder, manifest, rows, classes)),
+        (*files, *_loose_files(folder, manifest, rows, classes)),
         children=(_label_table_node(root, manifest, rows, classes),),
     )
 
@@ -40,10 +39,9 @@ def shard_set_node(root: Path, recorded: dict[str, Any], deep: bool) -> Node:
     folder = root / recorded["uri"]
     facts = (("sha256", str(recorded["sha256"])),)
     problems = digest_problems(folder / "manifest.json", recorded["sha256"])
-    try:
-        manifest = read_json(folder / "manifest.json", SHARDS_FORMAT)
-    except OvernightError:
+    if problems:
         return Node("shard set", recorded["name"], facts, problems, ("its tars are named in that manifest only",))
+    manifest = read_json(folder / "manifest.json", SHARDS_FORMAT)
     shards = folder.parent
     tables = [
         Node(
@@ -64,7 +62,7 @@ def shard_set_node(root: Path, recorded: dict[str, Any], deep: bool) -> Node:
         for tar in manifest["shards"]
     ]
     counts = (("images", f"{manifest['images']:,}"), ("tars", str(len(tars))))
-    return Node("shard set", recorded["name"], (*facts, *counts), problems, children=(*tables, *tars))
+    return Node("shard set", recorded["name"], (*facts, *counts), children=(*tables, *tars))
 
 
 def _label_table_node(root: Path, manifest: dict[str, Any], rows: list[Path], classes: list[str]) -> Node:

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from overnight.errors import OvernightError
 from overnight.files import canonical_json, read_json, sha256_file, write_atomically
 from overnight.lineage.environment import python_environment
 from overnight.lineage.git import git_state
@@ -60,12 +61,20 @@ def write_record(folder: Path, facts: RunFacts) -> dict[str, Any]:
 def assemble(folder: Path, facts: RunFacts) -> dict[str, Any]:
     """The content of `run.json`. Fields that only a finished training knows are null for other runs.
 
-    Raises OvernightError when the snapshot is gone or a file of the trainer is not what its format says.
+    Raises OvernightError when the snapshot is gone, when a file of the trainer is not what its format says, or
+    when the training read another snapshot than the job was given.
     """
     snapshot = read_json(facts.snapshot / "manifest.json", "overnight.snapshot/1")
     result = _optional(folder / "result.json", "overnight.result/1")
     metrics = _optional(folder / "metrics.json", "overnight.metrics/1")
     profile = _optional(folder / "profile.json", "overnight.profile/1")
+    snapshot_sha256 = sha256_file(facts.snapshot / "manifest.json")
+    if result and result["snapshot"]["sha256"] != snapshot_sha256:
+        raise OvernightError(
+            f"the training read snapshot {result['snapshot']['name']}, the job was given {snapshot['name']}",
+            where=str(folder / "result.json"),
+            remedy="name the snapshot in the spec's overnight block only, not in args",
+        )
     git = git_state(Path.cwd())
     return {
         "format": RUN_FORMAT,
@@ -88,7 +97,7 @@ def assemble(folder: Path, facts: RunFacts) -> dict[str, Any]:
         "snapshot": {
             "name": snapshot["name"],
             "uri": _uri(facts.snapshot, facts.root),
-            "sha256": sha256_file(facts.snapshot / "manifest.json"),
+            "sha256": snapshot_sha256,
         },
         "shard_set": {**snapshot["shard_set"], "uri": f"shards/{snapshot['shard_set']['name']}"},
         "label_table": {name: snapshot["source"].get(name) for name in ("kind", "database", "table", "snapshot_table")},

@@ -26,21 +26,32 @@ class Exit:
     code: int
 
     @property
-    def text(self) -> str:
-        """`code 1`, or `signal SIGKILL`."""
-        if self.code >= 0:
-            return f"code {self.code}"
+    def signal_name(self) -> str | None:
+        """The signal that ended it, also where a launcher reports one of its processes' as 128 + number."""
+        number = -self.code if self.code < 0 else self.code - 128
         with contextlib.suppress(ValueError):
-            return f"signal {signal.Signals(-self.code).name}"
-        return f"signal {-self.code}"
+            return signal.Signals(number).name
+        return None
+
+    @property
+    def text(self) -> str:
+        """`code 1`, `signal SIGKILL`, or `code 137 (signal SIGKILL)`."""
+        if self.code < 0:
+            return f"signal {self.signal_name or -self.code}"
+        return f"code {self.code}" + (f" (signal {self.signal_name})" if self.signal_name else "")
 
 
 class ReplicaProcess:
     """A running replica; standard output and error both go to `log`, which is appended to."""
 
-    def __init__(self, name: ReplicaName, command: Command, log: Path) -> None:
-        """Start it. Raises OSError when the program is not there or may not run."""
+    def __init__(self, name: ReplicaName, command: Command, log: Path, cores: frozenset[int]) -> None:
+        """Start it on `cores`. Raises OSError when the program is not there or may not run."""
         self.name = name
+
+        def prepare() -> None:
+            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            os.sched_setaffinity(0, cores)
+
         with log.open("ab") as output:
             # preexec_fn is safe here: the runner has no threads. start_new_session makes the process group
             # whose end `stop` can enforce on grandchildren too.
@@ -51,7 +62,7 @@ class ReplicaProcess:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=prepare,
             )
 
     @property
@@ -78,7 +89,3 @@ class ReplicaProcess:
         """SIGKILL to the whole group."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.group, signal.SIGKILL)
-
-
-def _die_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

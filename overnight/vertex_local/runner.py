@@ -1,5 +1,6 @@
 """Run a custom job: its replicas as processes, from QUEUED to SUCCEEDED, FAILED or CANCELLED."""
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from overnight.vertex_local.cluster import PRIMARY, JobIdentity, ReplicaName, replica_names, service_environment
 from overnight.vertex_local.command import Command, container_command
+from overnight.vertex_local.cores import core_shares
 from overnight.vertex_local.guard import Guard, guarded
 from overnight.vertex_local.job import JobEnd, JobState, Listener, LogLine, StateChanged, will_restart
 from overnight.vertex_local.logs import Follower, last_lines, log_path
@@ -102,9 +104,10 @@ class _Crew:
         return attempt
 
     def _start(self) -> Exit | None:
+        shares = core_shares(self._commands, sorted(os.sched_getaffinity(0)))
         for replica, command in self._commands.items():
             try:
-                process = ReplicaProcess(replica, command, log_path(self._logs, replica))
+                process = ReplicaProcess(replica, command, log_path(self._logs, replica), shares[replica])
             except OSError as error:
                 with log_path(self._logs, replica).open("a") as log:
                     log.write(f"{command.arguments[0]}: cannot be started: {error.strerror}\n")
@@ -148,7 +151,7 @@ class _Crew:
         ended = [end for process in self._running.values() if (end := process.poll())]
         for end in ended:
             self._guard.remove(self._running.pop(end.replica).group)
-        return sorted(ended, key=lambda end: (end.code >= 0, end.replica))
+        return sorted(ended, key=lambda end: (end.signal_name is None, end.replica))
 
     def _report_lines(self, *, final: bool = False) -> None:
         for replica, follower in self._followers.items():

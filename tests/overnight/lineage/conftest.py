@@ -237,6 +237,34 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.strip()
 
 
+@pytest.fixture(name="facts")
+def facts_fixture():
+    """What the starter of the run knew."""
+    return facts
+
+
+@pytest.fixture(name="promote")
+def promote_fixture():
+    """Registers a run's model and writes a decision about it."""
+    return promote
+
+
+@pytest.fixture
+def train():
+    """Makes another finished run on the world's snapshot."""
+
+    def make(world: World, run_id: str, seed: int) -> Path:
+        snapshot = world.root / "snapshots" / world.snapshot
+        shard_set = {"name": "0002", "sha256": sha256_file(world.root / "shards/0002/manifest.json")}
+        run = world.root / "runs" / run_id
+        write_training(run, snapshot, shard_set, seed)
+        write_json(run / "spec.json", {"displayName": "weekly"})
+        write_record(run, facts(world.root, snapshot, run_id))
+        return run
+
+    return make
+
+
 @pytest.fixture(name="git")
 def git_fixture():
     """Runs git in a folder, with nobody's own settings."""

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 
 import pytest
 
@@ -78,6 +79,27 @@ def test_a_failing_replica_ends_the_job_and_is_named(job, recorder):
 def test_a_replica_that_was_killed_is_told_by_the_signals_name(job, recorder):
     end = recorder.run(job(("import os; os.kill(os.getpid(), 9)", 1)))
     assert end.verdict == "Replica workerpool0-0 ended with signal SIGKILL."
+
+
+def test_a_launcher_that_reports_a_killed_process_is_understood(job, recorder):
+    end = recorder.run(job(("raise SystemExit(137)", 1)))
+    assert end.verdict == "Replica workerpool0-0 ended with code 137 (signal SIGKILL)."
+
+
+def test_replicas_share_the_cores_out(job, recorder, tmp_path):
+    program = """
+import os, pathlib, sys, time
+folder = pathlib.Path(sys.argv[1])
+print(len(os.sched_getaffinity(0)))
+(folder / str(os.getpid())).touch()
+while len(list(folder.iterdir())) < 2:
+    time.sleep(0.01)
+"""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    recorder.run(job((program, 1), (program, 1), arguments=(str(folder),)))
+    shares = [int(recorder.lines(name)[0]) for name in ("workerpool0-0", "workerpool1-0")]
+    assert sum(shares) == max(2, len(os.sched_getaffinity(0)))
 
 
 def test_the_whole_job_starts_again_and_goes_on(job, recorder, tmp_path):
