@@ -143,7 +143,7 @@ def _urls_in(url: str) -> Iterator[tuple[str, str]]:
         source = path.removeprefix(start)
         names = source.split("/")
         if info["type"] == "file" and names[-1] not in _DROPPINGS and not any(name.startswith(".") for name in names):
-            yield source, filesystem.unstrip_protocol(path)
+            yield source, f"{url.rstrip('/')}/{source}"
 
 
 def _from_table(path: str, base: str) -> Iterator[Found]:

@@ -182,7 +182,7 @@ def raise_for(shards: ShardSet, problems: list[Problem]) -> None:
     if not problems:
         return
     first = problems[0]
-    more = f" (and {len(problems) - 1} more problems in shard set {shards.name})" if len(problems) > 1 else ""
+    more = f" (and {len(problems) - 1} more in shard set {shards.name})" if len(problems) > 1 else ""
     raise ShardError(
         f"{first.what}{more}",
         where=first.where,
