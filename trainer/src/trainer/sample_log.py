@@ -1,6 +1,8 @@
 """samples.log: which samples every step trained on, for whoever wants to check the order."""
 
 import json
+import os
+from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -22,7 +24,9 @@ class SampleLog:
         self._run = run
         self._file: IO[str] | None = None
         if run.config.data.log_samples and run.worker.leads:
-            self._file = (run.output / "samples.log").open("a", buffering=1, encoding="utf-8")
+            path = run.output / "samples.log"
+            _cut_partial_line(path)
+            self._file = path.open("a", buffering=1, encoding="utf-8")
 
     def write(self, batch: TrainBatch) -> None:
         """Log a step's samples; a collective operation when the log is on, nothing when it is off."""
@@ -45,3 +49,9 @@ class SampleLog:
         """End the file."""
         if self._file is not None:
             self._file.close()
+
+
+def _cut_partial_line(path: Path) -> None:
+    """Remove what a killed process had begun to write."""
+    if path.exists() and not (content := path.read_bytes()).endswith(b"\n"):
+        os.truncate(path, content.rfind(b"\n") + 1)
