@@ -27,9 +27,9 @@ def run_trainer(module: str, arguments: list[str]) -> str:
         )
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     last = lines[-1].strip() if lines else f"exit code {done.returncode} without a word"
-    if "No module named" in last and "trainer" in last:
+    if re.search(r"No module named '?trainer\b", last):
         raise TrainerFailed(
-            "the trainer is not installed in this Python environment", remedy="run: pip install ./trainer"
+            f"trainer.{module} is not installed in this Python environment", remedy="run: pip install ./trainer"
         )
     if done.returncode == 2:
         # The trainer's own sentence, or its argument parser's: without the program's name in front.

@@ -138,26 +138,25 @@ def test_what_cannot_be_promoted_is_one_sentence(root, environment, spoil, sente
     assert promotions.entries(root.models, "demo") == []
 
 
-def test_an_evaluation_that_fails_leaves_no_decision(root, environment):
-    root.run(FIRST, root.snapshot(), weights=b"not weights")
-    with pytest.raises(TrainerFailed):
-        promoted(environment, FIRST, WEEK_1)
-    assert promotions.entries(root.models, "demo") == []
-    assert list((root.path / "runs" / FIRST / "evaluation").iterdir()) == []
-
-
 def test_two_promotions_of_one_model_do_not_mix(root, environment):
     root.evaluated_run(FIRST, root.snapshot(), accuracy=0.9)
     with registry.hold(root.models, "demo"), pytest.raises(FolderInUse):
         promoted(environment, FIRST, WEEK_1)
 
 
-def test_predictions_of_other_weights_in_the_cache_are_not_believed(root, environment):
+def test_foreign_predictions_are_not_believed_and_a_failed_evaluation_leaves_no_decision(root, environment):
     snapshot = root.snapshot()
     run = root.evaluated_run(FIRST, snapshot, accuracy=0.9)
-    [cached] = [path for path in (run / "evaluation").iterdir() if not path.name.startswith("pixel")]
     other = root.evaluated_run(SECOND, snapshot, accuracy=0.9)
-    [foreign] = [path for path in (other / "evaluation").iterdir() if not path.name.startswith("pixel")]
+    [cached] = own_predictions(run)
+    [foreign] = own_predictions(other)
     cached.write_bytes(foreign.read_bytes())
+    before = sorted((run / "evaluation").iterdir())
     with pytest.raises(TrainerFailed):  # it is evaluated anew, and these weights are not real ones
         promoted(environment, FIRST, WEEK_1)
+    assert promotions.entries(root.models, "demo") == []
+    assert sorted((run / "evaluation").iterdir()) == before
+
+
+def own_predictions(run):
+    return [path for path in (run / "evaluation").iterdir() if not path.name.startswith("pixel")]
