@@ -1,5 +1,6 @@
 """Plain JPEG files through the very same native preprocessing as evaluation: what prediction uses."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -74,7 +75,7 @@ def _length(path: Path) -> int:
 def orientation(path: Path) -> int:
     """EXIF orientation, 1 to 8; 1 where the file states none or states nonsense."""
     try:
-        with Image.open(path) as image:
+        with warnings.catch_warnings(action="ignore"), Image.open(path) as image:
             value = image.getexif().get(_ORIENTATION, 1)
     except Exception:  # Pillow raises many types on malformed EXIF, and a picture without it is upright
         return 1
