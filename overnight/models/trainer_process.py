@@ -16,22 +16,34 @@ def run_trainer(module: str, arguments: list[str]) -> str:
 
     Raises TrainerFailed with the last line of its standard error.
     """
+    done = start(module, arguments)
+    if done.returncode != 0:
+        raise failure(module, done)
+    return done.stdout
+
+
+def start(module: str, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run `python -m trainer.<module> <arguments>` with this interpreter to its end, good or bad."""
     command = [sys.executable, "-m", f"trainer.{module}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return done.stdout
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def failure(module: str, done: subprocess.CompletedProcess[str]) -> TrainerFailed:
+    """Why the process did not end well, in the trainer's own sentence where it gave one."""
     if done.returncode < 0:
-        raise TrainerFailed(
+        return TrainerFailed(
             f"trainer.{module} was ended by signal {-done.returncode}",
             remedy="signal 9 mostly means that memory ran out" if done.returncode == -9 else None,
         )
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     last = lines[-1].strip() if lines else f"exit code {done.returncode} without a word"
     if re.search(r"No module named '?trainer\b", last):
-        raise TrainerFailed(
+        return TrainerFailed(
             f"trainer.{module} is not installed in this Python environment", remedy="run: pip install ./trainer"
         )
     if done.returncode == 2:
         # The trainer's own sentence, or its argument parser's: without the program's name in front.
-        raise TrainerFailed(re.sub(r"^(?:trainer[\w.]*|[\w.-]+\.py): (?:error: )?", "", last).rstrip("."))
-    raise TrainerFailed(f"trainer.{module} failed: {last}")
+        return TrainerFailed(
+            re.sub(r"^(?:trainer|python -m trainer[\w.]*|[\w.-]+\.py): (?:error: )?", "", last).rstrip(".")
+        )
+    return TrainerFailed(f"trainer.{module} failed: {last}")
