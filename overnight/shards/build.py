@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import duckdb
@@ -164,10 +165,11 @@ def _fill(order: Order, previous: ShardSet | None, name: str, staging: str, writ
 
 
 def made_with() -> dict[str, str]:
-    """Versions of the libraries that decide the bytes of converted images and tables."""
+    """Versions of the libraries that decide which images are refused, and the bytes of converted ones and of tables."""
     return {
         "pillow": PIL.__version__,
         "libjpeg_turbo": features.version("libjpeg_turbo") or "",
+        "simplejpeg": version("simplejpeg"),
         "pyarrow": pa.__version__,
     }
 

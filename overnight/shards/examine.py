@@ -8,7 +8,7 @@ from typing import Literal
 
 from PIL import Image, UnidentifiedImageError
 
-from overnight.shards import containers, jpeg, pixels
+from overnight.shards import containers, jpeg, pixels, strict
 
 Reason = Literal[
     "empty",
@@ -114,6 +114,7 @@ def _examine_jpeg(data: bytes, rules: Rules) -> Stored:
     with _opened(kept) as image:
         orientation = pixels.orientation_of(image)
         image.load()
+        _check_damage(kept)
         kinds = _jpeg_kinds(found)
         if not kinds and orientation == 1 and pixels.capped(image, rules.max_shorter_side) is image:
             return _untouched(kept, image, _cuts(data, found))
@@ -123,6 +124,12 @@ def _examine_jpeg(data: bytes, rules: Rules) -> Stored:
             picture = pixels.inverted_inks(picture)
         profile = image.info.get("icc_profile")
         return _converted(pixels.upright(picture, orientation), profile, orientation, kinds, rules)
+
+
+def _check_damage(data: bytes) -> None:
+    said = strict.damage(data)
+    if said:
+        raise _Refusal("truncated" if strict.PREMATURE in said else "unreadable", said)
 
 
 def _jpeg_structure(data: bytes) -> jpeg.Structure:

@@ -10,6 +10,9 @@ from PIL import Image, ImageCms, ImageOps
 
 from overnight.shards.examine import Refused, Rules, Stored, examine
 
+# pytest replaces the filter that overnight.shards.examine sets.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+
 RULES = Rules(max_shorter_side=0, jpeg_quality=95, max_pixels=1_000_000)
 SIZE = (48, 32)
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
@@ -323,6 +326,30 @@ def test_what_cannot_be_used_is_refused_with_its_reason(data, reason):
     assert refused.reason == reason
     assert refused.detail
     assert " 0x" not in refused.detail, "a memory address would differ from run to run"
+
+
+def test_a_jpeg_cut_in_its_data_but_with_an_end_is_refused():
+    """libjpeg fills the missing part with grey, and Pillow says nothing of it."""
+    noisy = saved(Image.effect_noise((64, 64), 60).convert("RGB"))
+    for data in (noisy[: len(noisy) // 2] + b"\xff\xd9", noisy[:-900] + noisy[-300:]):
+        with Image.open(io.BytesIO(data)) as image:
+            image.load()
+        refused = examine(data, RULES)
+        assert isinstance(refused, Refused)
+        assert (refused.reason, refused.detail) == ("truncated", "Corrupt JPEG data: premature end of data segment")
+
+
+def test_data_lost_between_restart_markers_is_refused():
+    noisy = saved(Image.effect_noise((64, 64), 60), restart_marker_rows=1)
+    mark = noisy.index(b"\xff\xd3")
+    refused = examine(noisy[: mark - 40] + noisy[mark:], RULES)
+    assert isinstance(refused, Refused)
+    assert refused.reason == "truncated"
+
+
+def test_a_few_bytes_too_many_before_the_end_are_harmless():
+    data = saved(picture())[:-2] + b"\x11\x22\x33" + b"\xff\xd9"
+    assert examine(data, RULES).data == data
 
 
 def png_chunk(name, body):
