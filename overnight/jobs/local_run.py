@@ -17,6 +17,7 @@ from overnight.jobs.resolve import Inputs, ResolvedJob, resolve
 from overnight.jobs.spec import JobSpec, spec_bytes
 from overnight.lineage.record import RUN_ID, RunFacts, write_record
 from overnight.vertex_local.cluster import JobIdentity
+from overnight.vertex_local.command import check_local
 from overnight.vertex_local.job import JobEnd, JobState, Listener
 from overnight.vertex_local.messages import CustomJob, parse_custom_job
 from overnight.vertex_local.runner import CancelRequests, run_job
@@ -36,7 +37,11 @@ class FinishedRun:
 
 
 def prepare(spec: JobSpec, environment: Environment, now: datetime) -> ResolvedJob:
-    """The message of a new run; nothing is written."""
+    """The message of a new run; nothing is written.
+
+    Raises LabelsError when there is no such snapshot, NotLocal when the job needs images.
+    """
+    check_local(spec.custom_job)
     inputs = find_inputs(environment, spec.overnight.snapshot)
     return resolve(spec, inputs, environment.runs_path, now)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from overnight.vertex_local.cluster import PRIMARY, JobIdentity, ReplicaName, replica_names, service_environment
-from overnight.vertex_local.command import Command, container_command
+from overnight.vertex_local.command import Command, check_local, container_command
 from overnight.vertex_local.cores import core_shares
 from overnight.vertex_local.guard import Guard, guarded
 from overnight.vertex_local.job import JobEnd, JobState, Listener, LogLine, StateChanged, will_restart
@@ -51,8 +51,8 @@ def run_job(
     """
     started = time.monotonic()
     timeout = job.job_spec.scheduling.timeout.ToTimedelta().total_seconds() or DEFAULT_TIMEOUT_SECONDS
+    check_local(job)
     listener(StateChanged(JobState.QUEUED))
-    _commands(job, identity)
     logs.mkdir(parents=True, exist_ok=True)
     restarts = 0
     with guarded() as guard:
