@@ -12,7 +12,7 @@ from trainer.data.augment import AugmentConfig
 from trainer.data.loader import BadSamplePolicy
 from trainer.ema import EmaConfig
 from trainer.errors import ConfigError
-from trainer.fields import build, flat, overlay, plain, require
+from trainer.fields import build, flat, overlay, plain, require, with_value
 from trainer.files import canonical_json, sha256_bytes
 from trainer.models import ModelConfig
 from trainer.optimizer import LossConfig, OptimizerConfig
@@ -183,9 +183,10 @@ def load_config(base: RunConfig, file: Path | None, settings: Sequence[str]) -> 
     """
     values: dict[str, Any] = plain(base)
     if file is not None:
-        values = overlay(values, _read(file))
+        values = overlay(values, _read(file), whole=("model.arguments",))
     for setting in settings:
-        values = overlay(values, _parse_setting(setting))
+        path, value = _parse_setting(setting)
+        values = with_value(values, path, value)
     return build(RunConfig, values)
 
 
@@ -206,7 +207,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     return values
 
 
-def _parse_setting(setting: str) -> Mapping[str, Any]:
+def _parse_setting(setting: str) -> tuple[list[str], Any]:
     name, separator, text = setting.partition("=")
     parts = name.strip().split(".")
     if not separator or not all(parts):
@@ -215,6 +216,4 @@ def _parse_setting(setting: str) -> Mapping[str, Any]:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text  # an unquoted text
-    for part in reversed(parts):
-        value = {part: value}
-    return dict(value)
+    return parts, value

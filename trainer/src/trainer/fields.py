@@ -4,7 +4,7 @@ import dataclasses
 import difflib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from trainer.errors import ConfigError
@@ -42,13 +42,25 @@ def plain(value: Any) -> Any:
     return value
 
 
-def overlay(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with `changes` laid over it, section by section."""
+def overlay(
+    base: Mapping[str, Any], changes: Mapping[str, Any], whole: Collection[str] = (), where: str = ""
+) -> dict[str, Any]:
+    """`base` with `changes` laid over it, section by section; tables named in `whole` are replaced as they are."""
     merged = dict(base)
     for name, value in changes.items():
-        below = merged.get(name)
-        merged[name] = overlay(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+        below, path = merged.get(name), f"{where}{name}"
+        if isinstance(below, Mapping) and isinstance(value, Mapping) and path not in whole:
+            value = overlay(below, value, whole, f"{path}.")
+        merged[name] = value
     return merged
+
+
+def with_value(base: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str, Any]:
+    """`base` with the one field at `path` set, whatever stood there."""
+    if len(path) == 1:
+        return {**base, path[0]: value}
+    below = base.get(path[0])
+    return {**base, path[0]: with_value(below if isinstance(below, Mapping) else {}, path[1:], value)}
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """SIGTERM: Vertex AI takes a machine back, or someone cancels. The run saves a checkpoint and ends."""
 
+import contextlib
 import signal
+from collections.abc import Iterator
 from types import FrameType
 
 STOPPED = 143
@@ -13,13 +15,17 @@ class StopSignal:
     def __init__(self) -> None:
         self.requested = False
 
-    @classmethod
-    def installed(cls) -> "StopSignal":
-        """One that listens from now on."""
-        stop = cls()
-        signal.signal(signal.SIGTERM, stop)
-        return stop
-
     def __call__(self, _number: int, _frame: FrameType | None) -> None:
         """The signal handler."""
         self.requested = True
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[StopSignal]:
+    """A StopSignal that hears SIGTERM while the block runs. Only in the main thread."""
+    stop = StopSignal()
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGTERM, before)

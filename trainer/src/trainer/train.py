@@ -35,7 +35,7 @@ from trainer.saving import Saver, find_checkpoint, is_complete
 from trainer.schedule import image_size, learning_rate
 from trainer.state import RunState
 from trainer.step import TrainStep, freeze_backbone, normalised
-from trainer.stopping import STOPPED, StopSignal
+from trainer.stopping import STOPPED, StopSignal, listening
 
 Clock = Callable[[], datetime]
 
@@ -52,9 +52,9 @@ def train(config: RunConfig, paths: Paths, clock: Clock = lambda: datetime.now(U
     profile = Profile()
     use_fixed_threads(config.compute.torch_threads, config.compute.deterministic)
     worker = join(config.compute.device)
-    stop = StopSignal.installed()
     with ExitStack() as stack:
         stack.callback(leave)
+        stop = stack.enter_context(listening())
         config.check_workers(worker.world_size)
         on_leader(worker, lambda: stack.enter_context(holding(paths.output)))
         attempt = on_leader(worker, lambda: begin_attempt(paths.output, clock()))
