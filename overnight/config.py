@@ -77,7 +77,7 @@ class ValidationConfig(Section):
     max_changed_images: Fraction = 0.01
     near_duplicate_distance: int = Field(default=1, ge=0, le=2)
     """Bits of the 64-bit perceptual hash that may differ."""
-    max_near_duplicates: Fraction = 0.05
+    max_near_duplicates: Fraction = 0.1
 
 
 class ShardsConfig(Section):

@@ -12,6 +12,15 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LabelChange:
+    """A key whose label differs from the previous snapshot's."""
+
+    key: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClassFacts:
     """One class, in rows (images) of the snapshot to be, and of the previous one."""
 
@@ -58,7 +67,10 @@ class SnapshotFacts:
     """Rows of the label table by label, blank ones left out."""
     surviving: int = 0
     """Keys that are in the previous snapshot and in this one."""
-    relabelled: Found = Found()
+    relabelled: int = 0
+    """Surviving keys with another label."""
+    label_changes: tuple[LabelChange, ...] = ()
+    """The first of them, in key order."""
     moved: Found = Found()
     """Surviving keys whose split differs."""
     changed_images: Found = Found()

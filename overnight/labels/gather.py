@@ -2,11 +2,14 @@
 
 import duckdb
 
-from overnight.labels.facts import ClassFacts, Found, SnapshotFacts
+from overnight.labels.facts import ClassFacts, Found, LabelChange, SnapshotFacts
 from overnight.labels.near_duplicates import near_duplicates
+from overnight.labels.split import SPLITS
 from overnight.labels.staging import BLANK, KEY, KEY_BYTES
 
 EXAMPLES = 5
+LABEL_CHANGES = 200
+"""Label changes that are listed one by one."""
 CLASS_LIMIT = 100_000
 """Classes beyond the most frequent ones are counted but not looked at one by one."""
 
@@ -38,22 +41,11 @@ def gather_facts(
         label_rows=_label_rows(connection),
         surviving=surviving,
         relabelled=relabelled,
-        moved=moved,
+        label_changes=_label_changes(connection, relabelled),
+        moved=_moved(connection, moved),
         changed_images=_changed_images(connection),
         near_duplicates=near_duplicates(connection, near_duplicate_distance),
     )
-
-
-def label_changes(connection: duckdb.DuckDBPyConnection, limit: int) -> list[dict[str, str]]:
-    """The first `limit` surviving keys with another label than before, in key order."""
-    found = connection.execute(
-        f"""SELECT images.key, was.label, is_now.label FROM
-        (SELECT pos, before_rows.code AS old, live.code AS new FROM live JOIN before_rows USING (pos)
-            WHERE live.code <> before_rows.code ORDER BY pos LIMIT {limit}) AS changes
-        JOIN images USING (pos) JOIN codes AS was ON was.code = old JOIN codes AS is_now ON is_now.code = new
-        ORDER BY images.key"""
-    )
-    return [{"key": key, "from": old, "to": new} for key, old, new in found.fetchall()]
 
 
 def _rows_without_image(connection: duckdb.DuckDBPyConnection) -> dict[str, Found]:
@@ -87,15 +79,23 @@ def _null_labels(connection: duckdb.DuckDBPyConnection) -> Found:
 
 
 def _images_without_label(connection: duckdb.DuckDBPyConnection) -> Found:
-    return _found(connection, "FROM images WHERE pos NOT IN (SELECT pos FROM label_rows WHERE pos IS NOT NULL)", "key")
+    """Images that no row names, labelled or not."""
+    count = _number(
+        connection,
+        """SELECT (SELECT count(*) FROM images) - (SELECT count(pos) FROM label_rows)
+        + (SELECT coalesce(sum(rows - 1), 0) FROM repeated)""",
+    )
+    unnamed = "FROM images WHERE pos NOT IN (SELECT pos FROM label_rows WHERE pos IS NOT NULL)"
+    return _examples(connection, count, unnamed, "key")
 
 
 def _repeated(connection: duckdb.DuckDBPyConnection, condition: str) -> Found:
-    """Keys (of live images) that stand in several rows whose labels meet `condition`."""
+    """Keys (of live images) that stand in several labelled rows whose labels meet `condition`."""
     return _found(
         connection,
         f"""FROM (SELECT pos, list(DISTINCT label ORDER BY label) AS labels FROM label_rows JOIN codes USING (code)
-            WHERE pos IN (SELECT pos FROM repeated) GROUP BY pos HAVING {condition}) JOIN images USING (pos)""",
+            WHERE pos IN (SELECT pos FROM repeated) GROUP BY pos HAVING count(*) > 1 AND {condition})
+        JOIN images USING (pos)""",
         "key || ' (' || array_to_string(labels, ', ') || ')'",
     )
 
@@ -137,25 +137,37 @@ def _classes(connection: duckdb.DuckDBPyConnection) -> tuple[ClassFacts, ...]:
     return tuple(sorted(classes, key=lambda item: item.name))
 
 
-def _surviving(connection: duckdb.DuckDBPyConnection) -> tuple[int, Found, Found]:
-    """Keys in both snapshots; those with another label; those in another split."""
-    surviving = _number(
-        connection, "SELECT coalesce(sum(rows), 0) FROM transitions WHERE old IS NOT NULL AND new IS NOT NULL"
+def _surviving(connection: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
+    """How many keys are in both snapshots; how many of them have another label; another split."""
+    row = connection.execute(
+        """SELECT coalesce(sum(rows), 0)::BIGINT, coalesce(sum(rows) FILTER (old <> new), 0)::BIGINT,
+        coalesce(sum(moved), 0)::BIGINT FROM transitions WHERE old IS NOT NULL AND new IS NOT NULL"""
+    ).fetchone()
+    return row or (0, 0, 0)
+
+
+def _label_changes(connection: duckdb.DuckDBPyConnection, count: int) -> tuple[LabelChange, ...]:
+    """The first of the `count` label changes, in key order."""
+    if count == 0:
+        return ()
+    found = connection.execute(
+        f"""SELECT images.key, was.label, is_now.label FROM
+        (SELECT pos, before_rows.code AS old, live.code AS new FROM live JOIN before_rows USING (pos)
+            WHERE live.code <> before_rows.code ORDER BY pos LIMIT {LABEL_CHANGES}) AS changes
+        JOIN images USING (pos) JOIN codes AS was ON was.code = old JOIN codes AS is_now ON is_now.code = new
+        ORDER BY images.key"""
     )
-    both = "FROM live JOIN before_rows USING (pos) JOIN images USING (pos)"
-    relabelled = _found(
+    return tuple(LabelChange(key=key, old=old, new=new) for key, old, new in found.fetchall())
+
+
+def _moved(connection: duckdb.DuckDBPyConnection, count: int) -> Found:
+    names = f"[{', '.join(repr(name) for name in SPLITS)}]"
+    return _examples(
         connection,
-        f"""{both} JOIN codes AS was ON was.code = before_rows.code JOIN codes AS now ON now.code = live.code
-        WHERE live.code <> before_rows.code""",
-        "images.key || ' (' || was.label || ' → ' || now.label || ')'",
-    )
-    names = "['train', 'validation', 'test']"
-    moved = _found(
-        connection,
-        f"{both} WHERE live.split <> before_rows.split",
+        count,
+        """FROM live JOIN before_rows USING (pos) JOIN images USING (pos) WHERE live.split <> before_rows.split""",
         f"images.key || ' (' || {names}[before_rows.split + 1] || ' → ' || {names}[live.split + 1] || ')'",
     )
-    return surviving, relabelled, moved
 
 
 def _changed_images(connection: duckdb.DuckDBPyConnection) -> Found:
@@ -169,7 +181,11 @@ def _number(connection: duckdb.DuckDBPyConnection, query: str) -> int:
 
 def _found(connection: duckdb.DuckDBPyConnection, relation: str, example: str) -> Found:
     """Count the rows of `relation`; show the first few of the expression `example`."""
-    count = _number(connection, f"SELECT count(*) {relation}")
+    return _examples(connection, _number(connection, f"SELECT count(*) {relation}"), relation, example)
+
+
+def _examples(connection: duckdb.DuckDBPyConnection, count: int, relation: str, example: str) -> Found:
+    """`count` things, and the first few of the expression `example` over `relation`, which holds them."""
     if count == 0:
         return Found()
     rows = connection.execute(f"SELECT {example} AS example {relation} ORDER BY example LIMIT {EXAMPLES}")

@@ -10,8 +10,6 @@ from overnight.labels.facts import SnapshotFacts
 from overnight.labels.split import SPLITS
 
 REPORT_FORMAT = "overnight.validation/1"
-LABEL_CHANGES = 200
-"""Label changes listed in a report."""
 
 
 def time_text(time: datetime) -> str:
@@ -34,7 +32,6 @@ def validation_report(
     *,
     facts: SnapshotFacts,
     checks: Sequence[CheckResult],
-    label_changes: list[dict[str, str]],
     created: datetime,
     source: dict[str, Any],
     shard_set: dict[str, str],
@@ -50,6 +47,6 @@ def validation_report(
         "previous": previous,
         "counts": counts(facts),
         "checks": [{**asdict(check), "examples": list(check.examples)} for check in checks],
-        "label_changes": label_changes,
-        "label_changes_total": facts.relabelled.count,
+        "label_changes": [{"key": change.key, "from": change.old, "to": change.new} for change in facts.label_changes],
+        "label_changes_total": facts.relabelled,
     }

@@ -9,10 +9,11 @@ faster than keys, and the export needs no sort of its own. Relations made here:
 - `codes(code, label)`: every label that is not blank, of the label table and of the previous snapshot
 - `label_rows(pos, key, code, group_id, split, phash)`: every row of the label table; `key` only where pos is NULL,
   `code` NULL where the label is blank, `group_id` the key where the table has none
-- `repeated(pos)`: images with more than one labelled row
+- `repeated(pos, rows)`: images with more than one row
 - `live(pos, code, group_id, split, phash)`: what the snapshot would hold, one row an image
 - `before_rows(pos, code, split, changed)`: the previous snapshot; empty for the first
-- `transitions(old, new, split, rows)`: images by class before, class now and split now; NULL where there is none
+- `transitions(old, new, split, rows, moved)`: images by class before, class now and split now (NULL where there is
+  none), and how many of them stood in another split
 """
 
 import contextlib
@@ -30,7 +31,7 @@ from overnight.labels.split import SPLITS, SplitRule, split_code_sql
 from overnight.shards.manifest import TableFile
 from overnight.shards.shardset import ShardSet
 
-MEMORY_LIMIT = "2GB"
+MEMORY_LIMIT = "2600MB"
 """DuckDB's share of the 4 GB that a snapshot may take; beyond it DuckDB writes to the temporary folder."""
 THREADS = 2
 
@@ -118,8 +119,8 @@ def stage_rows(connection: duckdb.DuckDBPyConnection, rule: SplitRule) -> None:
         )"""
     )
     connection.execute(
-        """CREATE TEMP TABLE repeated AS SELECT pos FROM label_rows WHERE pos IS NOT NULL AND code IS NOT NULL
-        GROUP BY pos HAVING count(*) > 1"""
+        """CREATE TEMP TABLE repeated AS
+        SELECT pos, count(*) AS rows FROM label_rows WHERE pos IS NOT NULL GROUP BY pos HAVING count(*) > 1"""
     )
     connection.execute(
         """CREATE TEMP VIEW live AS
@@ -144,7 +145,8 @@ def stage_transitions(connection: duckdb.DuckDBPyConnection) -> None:
     """Make `transitions`; needs `live` and `before_rows`."""
     connection.execute(
         """CREATE TEMP TABLE transitions AS
-        SELECT before_rows.code AS old, live.code AS new, live.split AS split, count(*) AS rows
+        SELECT before_rows.code AS old, live.code AS new, live.split AS split, count(*) AS rows,
+            count(*) FILTER (before_rows.split <> live.split) AS moved
         FROM live FULL JOIN before_rows USING (pos) GROUP BY ALL"""
     )
 

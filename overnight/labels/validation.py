@@ -10,8 +10,8 @@ import duckdb
 from overnight.config import Environment
 from overnight.labels.checks import CheckResult, run_checks
 from overnight.labels.facts import SnapshotFacts
-from overnight.labels.gather import gather_facts, label_changes
-from overnight.labels.report import LABEL_CHANGES, failed_checks, validation_report
+from overnight.labels.gather import gather_facts
+from overnight.labels.report import failed_checks, validation_report
 from overnight.labels.snapshots import Snapshot
 from overnight.labels.source import LabelSource
 from overnight.labels.split import split_rule
@@ -79,7 +79,6 @@ def validate(
     report = validation_report(
         facts=facts,
         checks=checks,
-        label_changes=label_changes(connection, LABEL_CHANGES) if facts.relabelled.count else [],
         created=inputs.now,
         source=describe_source(inputs.source, environment, facts),
         shard_set={"name": inputs.shard_set.name, "sha256": inputs.shard_set.sha256},

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from overnight.config import ValidationConfig
-from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, percent
+from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, counted, part, percent
 from overnight.labels.facts import ClassFacts, SnapshotFacts
 from overnight.labels.statistics import above_share_p_value, jensen_shannon, net_change_p_value
 
@@ -34,19 +34,20 @@ def label_spelling(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResul
     """No label is another way to write a known class."""
     wrong = misspelled(facts)
     rows = dict(facts.label_rows)
-    examples = tuple(f"{label!r} for {right!r} ({rows.get(label, 0):,} rows)" for label, right in sorted(wrong.items()))
-    if not wrong:
-        return CheckResult(
-            name="label_spelling", verdict="pass", message="Each class is spelled in one way.", value=0, threshold=0
-        )
+    message = "Each class is spelled in one way."
+    if wrong:
+        labels = counted(len(wrong), "label differs", "labels differ")
+        message = f"{labels} from a known class only in white space, capitals or Unicode form. Correct the spelling."
     return CheckResult(
         name="label_spelling",
-        verdict="fail",
-        message=f"{len(wrong):,} labels differ from a known class only in white space, capitals or Unicode form."
-        " Correct their spelling.",
+        verdict="fail" if wrong else "pass",
+        message=message,
         value=len(wrong),
         threshold=0,
-        examples=examples[:SHOWN],
+        examples=tuple(
+            f"{label!r} for {right!r} ({counted(rows.get(label, 0), 'row', 'rows')})"
+            for label, right in sorted(wrong.items())[:SHOWN]
+        ),
     )
 
 
@@ -55,7 +56,7 @@ def number_of_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckRe
     total = facts.class_total
     low, high = limits.min_classes, limits.max_classes
     inside = low <= total <= high
-    message = f"There are {total:,} classes"
+    message = f"The labels name {counted(total, 'class', 'classes')}"
     message += "." if inside else f" where {low:,} to {high:,} were expected. Is `label` filled from the right column?"
     return CheckResult(
         name="number_of_classes",
@@ -73,7 +74,7 @@ def unknown_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResu
     return _listed(
         "unknown_classes",
         new,
-        "are new since the last snapshot",
+        "not in the last snapshot",
         allowed,
         "Correct the labels, or set allow_new_classes if they are meant.",
     )
@@ -86,7 +87,7 @@ def vanished_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckRes
     return _listed(
         "vanished_classes",
         gone,
-        "of the last snapshot have no rows any more",
+        "of the last snapshot without rows now",
         allowed,
         "Export the whole label table again, or set allow_vanished_classes if they were removed on purpose.",
     )
@@ -115,33 +116,33 @@ def class_counts(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """No class lost a large share of its images, and none grew suddenly. Relabelling is label_churn's matter."""
     lost = [item for item in facts.classes if item.rows and _is_large_loss(item, limits)]
     grown = [item for item in facts.classes if item.before and _is_large_growth(item, limits)]
-    worst = max((_loss(item) for item in facts.classes if item.rows and item.before), default=0.0)
     verdict: Verdict = "fail" if lost else "warn" if grown else "pass"
+    classes = counted(len(lost or grown), "class", "classes")
     message = "No class lost or gained an unusual share of its images."
     if lost:
         message = (
-            f"{len(lost):,} classes lost more than {percent(limits.max_class_loss)} of their images since the last"
-            f" snapshot, more than chance explains (p < {limits.significance:g})."
+            f"{classes} lost more than {percent(limits.max_class_loss)} of the images since the last snapshot,"
+            f" beyond chance (p < {limits.significance:g})."
             " Export the whole label table again, or raise max_class_loss."
         )
     elif grown:
-        message = f"{len(grown):,} classes grew by more than {percent(limits.max_class_growth)}. Is that meant?"
-    examples = tuple(
-        f"{item.name}: {item.before:,} rows, {item.lost:,} lost, {item.gained:,} gained" for item in lost or grown
-    )
+        message = f"{classes} grew by more than {percent(limits.max_class_growth)}. Is that meant?"
     return CheckResult(
         name="class_counts",
         verdict=verdict,
         message=message,
-        value=max(worst, 0.0),
+        value=max((_loss(item) for item in facts.classes if item.rows and item.before), default=0.0),
         threshold=limits.max_class_loss,
-        examples=examples[:SHOWN],
+        examples=tuple(
+            f"{item.name}: {item.before:,} rows, {item.lost:,} lost, {item.gained:,} gained"
+            for item in (lost or grown)[:SHOWN]
+        ),
     )
 
 
 def label_churn(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """Of the keys in both snapshots few have another label, over all and in each class."""
-    changed, total = facts.relabelled.count, facts.surviving
+    changed, total = facts.relabelled, facts.surviving
     share = changed / max(total, 1)
     overall = above_share_p_value(changed, total, limits.max_label_churn) < limits.significance
     classes = [
@@ -149,7 +150,7 @@ def label_churn(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
         for item in facts.classes
         if above_share_p_value(item.relabelled, item.before - item.lost, limits.max_class_churn) < limits.significance
     ]
-    message = f"{changed:,} of {total:,} keys ({percent(share)}) have another label than in the last snapshot"
+    message = f"{part(changed, total, 'keys')} have another label than in the last snapshot"
     if overall:
         message += f"; at most {percent(limits.max_label_churn)} may. See `overnight snapshot diff` and the examples."
     elif classes:
@@ -165,7 +166,7 @@ def label_churn(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
         message=message,
         value=share,
         threshold=limits.max_label_churn,
-        examples=facts.relabelled.examples,
+        examples=tuple(f"{change.key} ({change.old} → {change.new})" for change in facts.label_changes[:SHOWN]),
     )
 
 
@@ -179,7 +180,7 @@ def unknown(facts: SnapshotFacts) -> tuple[str, ...]:
 
 def _listed(name: str, classes: tuple[str, ...], what: str, allowed: str, remedy: str) -> CheckResult:
     verdict: Verdict = "pass" if not classes else "warn" if allowed else "fail"
-    message = f"{len(classes):,} classes {what}."
+    message = f"{counted(len(classes), 'class', 'classes')} {what}."
     if classes:
         message = f"{message} {f'{allowed}.' if allowed else remedy}"
     return CheckResult(

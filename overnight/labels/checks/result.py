@@ -30,25 +30,32 @@ def percent(share: float) -> str:
     return f"{share * 100:.2g} %" if share < 1 else f"{share * 100:.0f} %"
 
 
-def part(count: int, total: int) -> str:
-    """A count with its total and share: `25 of 3,416 (0.73 %)`."""
-    return f"{count:,} of {total:,} ({percent(count / max(total, 1))})"
+def part(count: int, total: int, things: str) -> str:
+    """A count with its total and share: `25 of 3,416 rows (0.73 %)`."""
+    return f"{count:,} of {total:,} {things} ({percent(count / max(total, 1))})"
 
 
-def share_check(name: str, found: Found, total: int, limit: float, fault: str, remedy: str) -> CheckResult:
+def counted(count: int, one: str, many: str) -> str:
+    """`1 class`, `3 classes`."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def share_check(name: str, found: Found, total: tuple[int, str], limit: float, fault: str, remedy: str) -> CheckResult:
     """Pass on none, warn up to `limit` as a share of `total`, fail beyond it.
 
-    `fault` completes "25 of 3,416 (0.73 %) …"; `remedy` is a sentence that says what to do.
+    `total` is a number and what it counts; `fault` completes "25 of 3,416 rows (0.73 %) …"; `remedy` is a sentence
+    that says what to do.
     """
-    share = found.count / max(total, 1)
-    if found.count == 0:
-        return CheckResult(name=name, verdict="pass", message=f"0 of {total:,} {fault}.", value=0.0, threshold=limit)
-    if share <= limit:
-        verdict: Verdict = "warn"
-        message = f"{part(found.count, total)} {fault}; up to {percent(limit)} is accepted and they are left out."
-    else:
+    number, things = total
+    share = found.count / max(number, 1)
+    verdict: Verdict = "pass"
+    message = f"0 of {number:,} {things} {fault}."
+    if found.count and share <= limit:
+        verdict = "warn"
+        message = f"{part(found.count, number, things)} {fault}; up to {percent(limit)} is accepted."
+    elif found.count:
         verdict = "fail"
-        message = f"{part(found.count, total)} {fault}; at most {percent(limit)} may. {remedy}"
+        message = f"{part(found.count, number, things)} {fault}; at most {percent(limit)} may. {remedy}"
     return CheckResult(
         name=name, verdict=verdict, message=message, value=share, threshold=limit, examples=found.examples
     )

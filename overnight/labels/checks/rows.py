@@ -39,11 +39,11 @@ def nulls(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     return share_check(
         "nulls",
         found,
-        facts.rows,
+        (facts.rows, "rows"),
         limits.max_nulls,
-        f"rows have no key or no label ({keys.count:,} keys, {labels.count:,} labels are null or blank)"
+        f"have no key or no label ({keys.count:,} keys, {labels.count:,} labels are null or blank)"
         if found.count
-        else "rows have no key or no label",
+        else "have no key or no label",
         "Fill them in or delete the rows.",
     )
 
@@ -53,24 +53,23 @@ def bad_keys(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     return share_check(
         "bad_keys",
         facts.bad_keys,
-        facts.rows,
+        (facts.rows, "rows"),
         limits.max_bad_keys,
-        "rows have a key that no image can have",
+        "have a key that no image can have",
         "Keys are ASCII letters, digits, _, - and / only, at most 90 bytes, without the file's suffix; correct them.",
     )
 
 
 def duplicate_keys(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """No key stands in two rows with the same label."""
-    result = share_check(
+    return share_check(
         "duplicate_keys",
         facts.duplicate_keys,
-        facts.rows,
+        (facts.images, "images"),
         limits.max_duplicate_keys,
-        "keys stand in several rows with the same label",
+        "are named in several rows with the same label",
         "Delete the rows that are too many.",
     )
-    return _kept_once(result)
 
 
 def conflicting_keys(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
@@ -78,9 +77,9 @@ def conflicting_keys(facts: SnapshotFacts, limits: ValidationConfig) -> CheckRes
     return share_check(
         "conflicting_keys",
         facts.conflicting_keys,
-        facts.rows,
+        (facts.images, "images"),
         limits.max_conflicting_keys,
-        "keys stand in several rows with different labels",
+        "are named in several rows with different labels",
         "Decide which label is right and delete the other rows.",
     )
 
@@ -90,9 +89,9 @@ def labels_without_image(facts: SnapshotFacts, limits: ValidationConfig) -> Chec
     return share_check(
         "labels_without_image",
         facts.labels_without_image,
-        facts.rows,
+        (facts.rows, "rows"),
         limits.max_labels_without_image,
-        "rows name an image that the shard set does not hold",
+        "name an image that the shard set does not hold",
         "Run `overnight shards build` if images were added since; otherwise delete the rows.",
     )
 
@@ -102,9 +101,9 @@ def quarantined(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     return share_check(
         "quarantined",
         facts.quarantined,
-        facts.rows,
+        (facts.rows, "rows"),
         limits.max_quarantined,
-        "rows name an image that was put aside as unusable",
+        "name an image that was put aside as unusable",
         "quarantine.parquet in the shard set gives each reason; repair the images and build the shards again.",
     )
 
@@ -114,19 +113,11 @@ def images_without_label(facts: SnapshotFacts, limits: ValidationConfig) -> Chec
     return share_check(
         "images_without_label",
         facts.images_without_label,
-        facts.images,
+        (facts.images, "images"),
         limits.max_images_without_label,
-        "images have no row in the label table",
+        "have no row in the label table",
         "Export the whole label table again, or label the images.",
     )
-
-
-def _kept_once(result: CheckResult) -> CheckResult:
-    """An accepted duplicate is not left out: one of its rows is used."""
-    if result.verdict != "warn":
-        return result
-    message = result.message.replace("they are left out", "one row of each is used")
-    return CheckResult(**{**vars(result), "message": message})
 
 
 def _signed(now: int, before: int) -> str:

@@ -2,7 +2,7 @@
 
 from overnight.config import SplitConfig, ValidationConfig
 from overnight.labels.checks.classes import misspelled, unknown
-from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, part, percent
+from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, counted, part, percent
 from overnight.labels.facts import ClassFacts, SnapshotFacts
 from overnight.labels.split import SPLITS
 from overnight.labels.statistics import above_share_p_value
@@ -47,7 +47,7 @@ def split_moved(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     share = count / max(total, 1)
     fails = share > limit
     verdict: Verdict = "fail" if fails else "warn" if count else "pass"
-    message = f"{part(count, total)} keys moved to another split since the last snapshot"
+    message = f"{part(count, total, 'keys')} moved to another split since the last snapshot"
     message += (
         f"; at most {percent(limit)} may: a champion trained on what is now test data would look too good."
         " Restore their group_id and the split's salt and shares, or raise max_moved_splits once."
@@ -68,7 +68,7 @@ def changed_images(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResul
     """Few keys have other image bytes than in the previous snapshot."""
     count, total, limit = facts.changed_images.count, facts.surviving, limits.max_changed_images
     fails = above_share_p_value(count, total, limit) < limits.significance
-    message = f"{part(count, total)} keys have another image than in the last snapshot"
+    message = f"{part(count, total, 'keys')} have another image than in the last snapshot"
     message += (
         f"; at most {percent(limit)} may. Were files overwritten or renamed? A new image needs a new key."
         if fails
@@ -89,7 +89,7 @@ def near_duplicates(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResu
     count, limit = facts.near_duplicates.count, limits.max_near_duplicates
     _, validation, test = facts.split_rows
     fails = above_share_p_value(count, validation + test, limit) < limits.significance
-    message = f"{part(count, validation + test)} validation and test images look like a training image"
+    message = f"{part(count, validation + test, 'validation and test images')} look like a training image"
     message += (
         f"; at most {percent(limit)} may: accuracy would be overstated. Give images of one thing the same group_id."
         if fails
@@ -107,13 +107,12 @@ def near_duplicates(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResu
 
 def _split_message(poor: int, small: int, least: int, facts: SnapshotFacts) -> str:
     sizes = ", ".join(f"{name} {rows:,}" for name, rows in zip(SPLITS, facts.split_rows, strict=True))
+    places = counted(poor or small, "place", "places")
     if poor:
         return (
-            f"{poor:,} times a class has fewer than {least:,} rows in a split ({sizes})."
+            f"In {places} a class has fewer than {least:,} rows of a split ({sizes})."
             " Label more, merge the class, or divide groups that are too large."
         )
     if small:
-        return (
-            f"{small:,} times a small class has fewer than {least:,} rows in a split ({sizes}): measure it with care."
-        )
+        return f"In {places} a small class has fewer than {least:,} rows of a split ({sizes}): measure it with care."
     return f"Every class has at least {least:,} rows in each split ({sizes})."
