@@ -37,7 +37,7 @@ def show(
     if json:
         print_json(to_plain(node))
     else:
-        console.print(tree_of(node))
+        console.print(tree_of(node), soft_wrap=False)
     problems = list(all_problems(node))
     if problems:
         raise OvernightError(" ".join(problems))

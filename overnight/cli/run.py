@@ -80,7 +80,8 @@ def _report(finished: FinishedRun, spec: Path, json: bool) -> None:
     if finished.end.state is JobState.FAILED:
         for line in finished.end.log_tail:
             progress_console.print(f"{finished.end.failed and finished.end.failed.replica} | {line}", markup=False)
-        raise RunFailed(finished.end.verdict.rstrip("."), where=str(finished.folder / "logs"), remedy=again)
+        remedy = "correct it and start a new run" if finished.end.needs_the_user else again
+        raise RunFailed(finished.end.verdict.rstrip("."), where=str(finished.folder / "logs"), remedy=remedy)
     if not json:
         metrics = finished.record["metrics"]
         accuracy = f", validation accuracy {metrics['accuracy']:.4f}" if metrics["accuracy"] is not None else ""

@@ -10,7 +10,7 @@ from overnight.lineage.data_audit import shard_set_node, snapshot_node
 from overnight.lineage.environment import with_digest
 from overnight.lineage.git import git_state, has_commit
 from overnight.lineage.record import RUN_FORMAT
-from overnight.lineage.tree import Node, digest_problems
+from overnight.lineage.tree import Node, digest_problems, flat
 from overnight.models.promotions import FILE, Decision, entries
 from overnight.models.registry import WEIGHTS, ModelVersion
 
@@ -105,8 +105,7 @@ def _file_nodes(folder: Path, record: dict[str, Any]) -> tuple[Node, ...]:
 
 
 def _settings_node(record: dict[str, Any]) -> Node:
-    values = record["hyperparameters"] or {}
-    facts = tuple((name, _short(value)) for name, value in sorted(values.items()))
+    facts = tuple((name, _short(value)) for name, value in flat(record["hyperparameters"] or {}))
     return Node("hyperparameters", f"seed {record['seed']}", facts)
 
 

@@ -5,9 +5,10 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from overnight.lineage.tree import Node
+from overnight.lineage.tree import Node, flat
 
 _MANY = 8
+"""Sound tars that are listed one by one."""
 
 
 def tree_of(node: Node) -> Tree:
@@ -47,15 +48,10 @@ def _what_ran(answer: dict[str, Any]) -> dict[str, str]:
     return {"environment": f"sha256 {answer['environment_sha256']} (processes of this machine, no image)"}
 
 
-def _pairs(values: dict[str, Any], prefix: str = "") -> str:
-    parts = []
-    for name, value in sorted(values.items()):
-        if isinstance(value, dict):
-            parts.append(_pairs(value, f"{prefix}{name}."))
-        else:
-            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-            parts.append(f"{prefix}{name}={shown}")
-    return ", ".join(part for part in parts if part)
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in flat(values)
+    )
 
 
 def _fill(tree: Tree, node: Node) -> None:

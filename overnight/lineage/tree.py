@@ -43,6 +43,15 @@ def to_plain(node: Node) -> dict[str, Any]:
     }
 
 
+def flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of nested mappings, sorted, each under its dotted name."""
+    for name, value in sorted(values.items()):
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
 def missing(path: Path) -> str:
     """The sentence for a file or folder that was recorded and is gone."""
     return f"{path} is missing."

@@ -11,8 +11,9 @@ from overnight.vertex_local.process import CANNOT_START, Exit
 MAX_RESTARTS = 3
 """Vertex AI restarts a whole job at most three times ("Understand the training service")."""
 
-USER_ERROR = 2
-"""Exit code with which the trainer and Overnight say: the user must put this right."""
+NOT_RETRIED = (2, CANNOT_START)
+"""Exit codes that stay: 2, by which the trainer and Overnight say that the user must put something right, and
+a command that is not there."""
 
 
 class JobState(StrEnum):
@@ -60,6 +61,11 @@ class JobEnd:
     log_tail: tuple[str, ...] = ()
     """Last lines of that replica's log."""
 
+    @property
+    def needs_the_user(self) -> bool:
+        """Whether trying again unchanged would fail again."""
+        return self.failed is not None and self.failed.code in NOT_RETRIED
+
 
 def will_restart(job: CustomJob, failed: Exit, restarts: int) -> bool:
     """Whether the job starts again after `failed`, when it has been restarted `restarts` times already.
@@ -70,4 +76,4 @@ def will_restart(job: CustomJob, failed: Exit, restarts: int) -> bool:
     scheduling = job.job_spec.scheduling
     if scheduling.disable_retries or not scheduling.restart_job_on_worker_restart:
         return False
-    return failed.code not in (USER_ERROR, CANNOT_START) and restarts < MAX_RESTARTS
+    return failed.code not in NOT_RETRIED and restarts < MAX_RESTARTS

@@ -134,6 +134,15 @@ def test_a_job_that_fails_says_why_and_keeps_its_folder(place, run):
     assert f"--resume {record(place)['run_id']}" in last
 
 
+def test_a_failure_that_would_come_again_is_not_to_be_resumed(place, run):
+    (place / "train.py").write_text("print('trainer: --preset: there is no preset demmo'); raise SystemExit(2)")
+    done = run("job.yaml")
+    assert done.returncode == 2
+    assert "there is no preset demmo" in done.stderr
+    assert "correct it and start a new run" in done.stderr
+    assert "--resume" not in done.stderr
+
+
 def test_the_same_spec_at_the_same_second_is_the_same_run(place, run):
     assert run("job.yaml", "--now", NOW).returncode == 0
     before = record(place)

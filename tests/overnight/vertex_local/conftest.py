@@ -51,8 +51,8 @@ class Recorder:
     def lines(self, replica: str = "workerpool0-0") -> list[str]:
         return [event.text for event in self.events if isinstance(event, LogLine) and str(event.replica) == replica]
 
-    def saw(self, text: str) -> bool:
-        return any(isinstance(event, LogLine) and text in event.text for event in self.events)
+    def count(self, text: str) -> int:
+        return sum(isinstance(event, LogLine) and event.text == text for event in self.events)
 
 
 @pytest.fixture

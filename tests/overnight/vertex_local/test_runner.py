@@ -170,7 +170,7 @@ signal.signal(signal.SIGTERM, lambda *_: (print('saved'), sys.exit(0)))
 print('ready')
 time.sleep(60)
 """
-    end = recorder.run(job((program, 1), (program, 1)), cancels=lambda: int(recorder.saw("ready")))
+    end = recorder.run(job((program, 1), (program, 1)), cancels=lambda: int(recorder.count("ready") == 2))
     assert end.state == "CANCELLED"
     assert recorder.states[-2:] == ["CANCELLING", "CANCELLED"]
     assert recorder.lines()[-1] == "saved"
@@ -188,7 +188,7 @@ def test_the_second_request_to_stop_does_not_wait(job, recorder):
     looks = itertools.count()
 
     def cancels() -> int:
-        return 1 + (next(looks) > 10) if recorder.saw("ready") else 0
+        return 1 + (next(looks) > 10) if recorder.count("ready") else 0
 
     end = recorder.run(job((program, 1)), cancels=cancels, grace=60.0)
     assert end.state == "CANCELLED"
