@@ -6,6 +6,7 @@ from typing import Literal
 from overnight.config import GateConfig
 from overnight.models.comparison import ClassScore, Comparison, Opponent
 from overnight.models.resampling import Interval
+from overnight.wording import percent, points
 
 
 @dataclass(frozen=True)
@@ -50,17 +51,6 @@ def decide(measured: Comparison, rules: GateConfig) -> Verdict:
         criteria=tuple(criteria),
         notes=_notes(measured),
     )
-
-
-def percent(share: float) -> str:
-    """`0.873` as `87.3 %`."""
-    return f"{100 * share:.1f} %"
-
-
-def points(difference: float) -> str:
-    """`0.004` as `+0.4`, in percentage points, with a real minus sign."""
-    rounded = round(100 * difference, 1) + 0.0
-    return f"{rounded:+.1f}".replace("-", "−")
 
 
 def _enough_groups(measured: Comparison, rules: GateConfig) -> Criterion:
@@ -132,7 +122,7 @@ def _as_before(entry: ClassScore) -> bool:
 
 
 def _class_recall(entry: ClassScore) -> str:
-    return f"{entry.name} at {percent(entry.recall.value)} of {entry.support} images"
+    return f"{entry.name} with {percent(entry.recall.value)} of {entry.support} images"
 
 
 def _floor_noise(entry: ClassScore, rules: GateConfig) -> str:
@@ -141,7 +131,7 @@ def _floor_noise(entry: ClassScore, rules: GateConfig) -> str:
 
 def _drop(entry: ClassScore, change: Interval) -> str:
     bounds = f"{points(change.lower)} to {points(change.upper)}"
-    return f"{-100 * change.value:.1f} ({bounds}) of {entry.support} images"
+    return f"{-100 * change.value:.1f} points ({bounds}) on {entry.support} images"
 
 
 def _difference(lead: Interval) -> str:

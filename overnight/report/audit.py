@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from overnight.report.sources import Json, Sources
-from overnight.report.text import UNKNOWN, memory
+from overnight.wording import UNKNOWN, memory
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from overnight.report.text import compact, percent
+from overnight.wording import compact, percent
 
 WIDTH = 360
 HEIGHT = 220

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from overnight.report.sources import Json, Sources
-from overnight.report.text import percent, points
+from overnight.wording import percent, points
 
 # A larger table is not read; the confusions by name are.
 MAX_MATRIX = 30

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from overnight.report.sources import Json, Sources
-from overnight.report.text import percent, signed
+from overnight.wording import percent, signed
 
 SPLITS = ("train", "validation", "test")
 MAX_CHANGES = 40

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from overnight.report.sources import Sources
-from overnight.report.text import duration, percent
+from overnight.wording import duration, percent
 
 # In the order of a step, with the words a reader knows.
 PHASES = {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from overnight.report.charts import LineChart, Series, line_chart
 from overnight.report.sources import Sources
-from overnight.report.text import compact, duration, percent
+from overnight.wording import compact, duration, percent
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from overnight.report.charts import Tick, round_axis
 from overnight.report.sources import Json, Sources
-from overnight.report.text import percent, points
+from overnight.wording import percent, points
 
 
 @dataclass(frozen=True)

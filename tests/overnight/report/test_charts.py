@@ -1,11 +1,10 @@
 import itertools
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overnight.report import charts, text
+from overnight.report import charts
 from overnight.report.charts import Series, line_chart, round_axis
 
 
@@ -47,26 +46,3 @@ def test_many_epochs_are_a_line_with_one_dot_and_few_ticks():
 def test_no_values_are_no_chart():
     assert line_chart("Loss", [], [Series("training", ())]) is None
     assert line_chart("Loss", [1], [Series("training", (None,))]) is None
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        (text.percent(0.8731), "87.3 %"),
-        (text.percent(None), "–"),
-        (text.points(-0.0294), "−2.9"),
-        (text.points(-0.0001), "+0.0"),
-        (text.signed(-1200), "−1,200"),
-        (text.signed(0), "0"),
-        (text.duration(9.64), "9.6 s"),
-        (text.duration(125.3), "2 min 05 s"),
-        (text.duration(3599.7), "1 h 00 min"),
-        (text.duration(7260), "2 h 01 min"),
-        (text.memory(8 * 2**30), "8.0 GiB"),
-        (text.memory(0), "0 bytes"),
-        (text.compact(0.0005), "0.0005"),
-        (text.compact(11520), "11,520"),
-    ],
-)
-def test_numbers_are_written_for_people(written, expected):
-    assert written == expected

@@ -11,10 +11,11 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def points(difference: float | None) -> str:
-    """`-0.029` as `−2.9`: percentage points with their sign; a dash for None and NaN."""
+    """`-0.029` as `−2.9`: percentage points with their sign, none on `0.0`; a dash for None and NaN."""
     if difference is None or math.isnan(difference):
         return UNKNOWN
-    return f"{round(100 * difference, 1) + 0.0:+.1f}".replace("-", "−")
+    rounded = round(100 * difference, 1)
+    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
 
 
 def signed(count: int) -> str:
