@@ -21,7 +21,8 @@ from trainer.presets import smoke
 
 torch.manual_seed(0)
 config = smoke()
-export_model(Path(sys.argv[1]), build_model(config.model.function, config.model.arguments, 3), config, ("circle", "cross", "square"))
+module = build_model(config.model.function, config.model.arguments, 3)
+export_model(Path(sys.argv[1]), module, config, ("circle", "cross", "square"))
 """
 
 
