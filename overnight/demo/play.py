@@ -160,7 +160,7 @@ def _edit(stage: Stage, statements: list[str]) -> None:
 def _sum_up(stage: Stage, seconds: float) -> None:
     from overnight.models.promotions import champion_entry
 
-    champion = champion_entry(stage.root / "models" / MODEL)
+    champion = champion_entry(stage.root / "models", MODEL)
     if champion is None:
         raise DemoError("no model was promoted", where=str(stage.root / "models"), remedy="read the messages above")
     program = "overnight" if shutil.which("overnight") else f"{Path(sys.executable).parent}/overnight"
