@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from overnight.errors import OvernightError
-from overnight.files import canonical_json
+from overnight.files import canonical_json, sha256_file
 from overnight.lineage.find import explain
 from overnight.lineage.tree import all_problems, to_plain
 
@@ -48,6 +48,27 @@ def problems(world, target="classifier:1", deep=False) -> list[str]:
 
 def place(world, path: str):
     return world.root / path.format(snapshot=world.snapshot)
+
+
+def edit_record(world, change) -> None:
+    """Change the run's own record; what is changed in it is what the test is about."""
+    record = json.loads((world.run / "run.json").read_text())
+    change(record)
+    (world.run / "run.json").write_bytes(canonical_json(record))
+
+
+@pytest.fixture
+def seal():
+    """Changes a snapshot's manifest and puts its new digest into the run record, as if it had been so always."""
+
+    def change_manifest(world, change) -> None:
+        path = world.root / "snapshots" / world.snapshot / "manifest.json"
+        manifest = json.loads(path.read_text())
+        change(manifest)
+        path.write_bytes(canonical_json(manifest))
+        edit_record(world, lambda record: record["snapshot"].update(sha256=sha256_file(path)))
+
+    return change_manifest
 
 
 @pytest.mark.parametrize("target", ["classifier:1", "classifier", RUN_ID])
@@ -141,6 +162,30 @@ def test_a_commit_that_was_lost_is_named(world, git):
     git(world.checkout, "commit", "-q", "--allow-empty", "-m", "another history")
     git(world.checkout, "remote", "add", "origin", "https://example.com/team/code.git")
     assert any("is missing from this checkout" in problem for problem in problems(world))
+
+
+def test_a_package_list_that_was_edited_is_told(world):
+    edit_record(world, lambda record: record["environment"]["packages"].update(numpy="0"))
+    assert problems(world, RUN_ID) == ["The list of packages in run.json is not the one that its sha256 was taken of."]
+
+
+def test_images_and_a_dirty_checkout_are_shown_with_what_was_not_checked(world):
+    def change(record):
+        record["images"] = [{"pool": 0, "reference": "host/p/r/train@sha256:00", "digest": "sha256:00"}]
+        record["git"]["dirty"] = True
+
+    edit_record(world, change)
+    shown = json.dumps(to_plain(explain(world.environment, RUN_ID, world.checkout, deep=False)))
+    assert "host/p/r/train@sha256:00" in shown
+    assert "image registries are not asked here" in shown
+    assert "files differed from the commit" in shown
+
+
+def test_a_table_of_another_kind_is_noted_and_not_read(world, seal):
+    seal(world, lambda manifest: manifest["source"].update(kind="bigquery"))
+    node = explain(world.environment, RUN_ID, world.checkout, deep=False)
+    assert list(all_problems(node)) == []
+    assert "tables of kind bigquery are not read here" in json.dumps(to_plain(node))
 
 
 def test_elsewhere_the_commit_is_not_checked(world, tmp_path):
