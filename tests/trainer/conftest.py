@@ -59,3 +59,9 @@ def run(dataset: Paths, tmp_path: Path) -> Trainer:
         return output
 
     return start
+
+
+@pytest.fixture(scope="session")
+def crash_drill() -> ModuleType:
+    """bench/crash_drill.py."""
+    return load_bench("crash_drill")

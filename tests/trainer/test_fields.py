@@ -120,6 +120,6 @@ def test_an_overlay_has_all_names_and_the_later_values(base: dict[str, int], cha
 
 def test_the_global_batch_must_split_evenly() -> None:
     config = load_config(preset("smoke"), None, ["batch_size=16", "micro_batch_size=8"])
-    config.check_workers(2)
+    config.check_workers(2, "cpu")
     with pytest.raises(ConfigError, match="give a multiple of 32"):
-        config.check_workers(4)
+        config.check_workers(4, "cpu")

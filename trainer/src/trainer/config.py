@@ -143,8 +143,14 @@ class RunConfig:
             f"leave at least one of the {self.epochs} epochs for the whole network",
         )
 
-    def check_workers(self, world_size: int) -> None:
-        """Raise ConfigError unless the global batch splits evenly over `world_size` workers."""
+    def check_workers(self, world_size: int, device: str) -> None:
+        """Raise ConfigError unless the batch splits evenly over `world_size` workers, and `device` can do the rest."""
+        require(
+            self.compute.precision != "fp16" or device == "cuda",
+            "compute.precision",
+            self.compute.precision,
+            "give bf16 or none on a CPU",
+        )
         share = self.micro_batch_size or 1
         require(
             self.batch_size % (world_size * share) == 0,

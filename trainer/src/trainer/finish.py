@@ -10,7 +10,7 @@ from trainer.export import export_model
 from trainer.hypertune import report_metric
 from trainer.metrics import Metrics, final_table
 from trainer.profile import Profile
-from trainer.records import write_metrics, write_profile, write_result
+from trainer.records import Attempt, write_metrics, write_profile, write_result
 from trainer.run import Run
 from trainer.schedule import image_size, learning_rate
 from trainer.state import Progress, RunState
@@ -62,6 +62,7 @@ def all_bad_samples(worker: Worker, loader: TrainLoader) -> list[BadSample]:
 
 def finish(
     run: Run,
+    attempt: Attempt,
     state: RunState,
     metrics: Metrics,
     bad_samples: list[BadSample],
@@ -83,5 +84,5 @@ def finish(
         "steps": progress.step,
         "samples": progress.step * config.batch_size,
     }
-    write_result(run.output, facts, config, run.attempt, clock())
+    write_result(run.output, facts, config, attempt, clock())
     print(f"{run.output / 'model'}: weights {weights_sha256[:12]}, accuracy {metrics.accuracy:.4f}", flush=True)

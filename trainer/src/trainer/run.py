@@ -14,7 +14,6 @@ from trainer.errors import SnapshotError
 from trainer.models import build_model, head_name, start_from
 from trainer.optimizer import build_optimizer
 from trainer.plan import Plan
-from trainer.records import Attempt
 from trainer.state import Progress, RunState
 
 
@@ -39,7 +38,6 @@ class Run:
     validation_rows: Rows
     order: Order
     plan: Plan
-    attempt: Attempt
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -52,7 +50,7 @@ class Run:
         return self.output / "checkpoints"
 
 
-def prepare(config: RunConfig, paths: Paths, worker: Worker, attempt: Attempt) -> Run:
+def prepare(config: RunConfig, paths: Paths, worker: Worker) -> Run:
     """Open the snapshot and fix the order of samples. Raises TrainerError where a split is empty."""
     snapshot = open_snapshot(paths.snapshot, paths.shards)
     train_rows, validation_rows = snapshot.rows("train"), snapshot.rows("validation")
@@ -72,7 +70,7 @@ def prepare(config: RunConfig, paths: Paths, worker: Worker, attempt: Attempt) -
         shuffle_window_shards=config.data.shuffle_window_shards,
     )
     plan = Plan.of(config, len(train_rows))
-    return Run(config, paths.output, worker, snapshot, train_rows, validation_rows, order, plan, attempt)
+    return Run(config, paths.output, worker, snapshot, train_rows, validation_rows, order, plan)
 
 
 def initial_state(run: Run) -> RunState:

@@ -20,8 +20,9 @@ class SampleLog:
     that were lost occur again with a higher attempt.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, attempt: int) -> None:
         self._run = run
+        self._attempt = attempt
         self._file: IO[str] | None = None
         if run.config.data.log_samples and run.worker.leads:
             path = run.output / "samples.log"
@@ -37,7 +38,7 @@ class SampleLog:
             return
         epochs, samples = (np.concatenate(column) for column in zip(*parts, strict=True))
         line = {
-            "attempt": self._run.attempt.number,
+            "attempt": self._attempt,
             "digest": digest(epochs, samples),
             "epochs": epochs.tolist(),
             "samples": samples.tolist(),

@@ -55,23 +55,24 @@ def train(config: RunConfig, paths: Paths, clock: Clock = lambda: datetime.now(U
     with ExitStack() as stack:
         stack.callback(leave)
         stop = stack.enter_context(listening())
-        config.check_workers(worker.world_size)
-        on_leader(worker, lambda: stack.enter_context(holding(paths.output)))
-        attempt = on_leader(worker, lambda: begin_attempt(paths.output, clock()))
-        run = prepare(config, paths, worker, attempt)
+        config.check_workers(worker.world_size, worker.device.type)
+        run = prepare(config, paths, worker)
+        on_leader(worker, lambda: stack.enter_context(holding(run.output)))
         if on_leader(worker, lambda: _already_complete(run)):
             return 0
+        attempt = on_leader(worker, lambda: begin_attempt(run.output, clock()))
         state = initial_state(run)
         _resume(run, state)
         if worker.device.type == "cuda":
             profile.synchronize = torch.cuda.synchronize
         first_step = state.progress.step
-        outcome = _train(run, state, stop, profile, clock)
+        log = stack.enter_context(closing(SampleLog(run, attempt.number)))
+        outcome = _train(run, state, stop, profile, log, clock)
         if outcome is None:
             return STOPPED
         metrics, bad_samples = outcome
         if worker.leads:
-            finish(run, state, metrics, bad_samples, profile, first_step, clock)
+            finish(run, attempt, state, metrics, bad_samples, profile, first_step, clock)
     return 0
 
 
@@ -93,7 +94,7 @@ def _resume(run: Run, state: RunState) -> None:
 
 
 def _train(
-    run: Run, state: RunState, stop: StopSignal, profile: Profile, clock: Clock
+    run: Run, state: RunState, stop: StopSignal, profile: Profile, log: SampleLog, clock: Clock
 ) -> tuple[Metrics, list[BadSample]] | None:
     """All steps, evaluations and checkpoints.
 
@@ -101,9 +102,8 @@ def _train(
     """
     plan, progress = run.plan, state.progress
     saver = Saver(run, state, profile)
-    log = SampleLog(run)
     train_step = _train_step(run, state, profile)
-    with closing(log), _train_loader(run, progress.step) as loader:
+    with _train_loader(run, progress.step) as loader:
         batches = iter(loader)
         while True:
             if (epoch := _epoch_to_evaluate(run, state)) is not None:
