@@ -90,6 +90,7 @@ def edit_labels(place: Environment) -> None:
 def create(folder: Path, week: int) -> dict[str, Any]:
     """Run `create`; seconds by phase, in order."""
     place = environment(folder)
+    busy = os.getloadavg()[0]
     marks = [("Start", time.perf_counter())]
     inputs = Inputs(
         source=DuckDBLabelSource(place.database_path, place.labels.table),
@@ -105,7 +106,9 @@ def create(folder: Path, week: int) -> dict[str, Any]:
         "rows": made.snapshot.rows,
         "seconds": round(marks[-1][1] - marks[0][1], 1),
         "phases": {name: round(after - start, 1) for (name, start), (_, after) in itertools.pairwise(marks)},
+        "cpu_seconds": round(sum(os.times()[:2]), 1),
         "peak_rss_bytes": peak_rss_bytes(),
+        "load_before": round(busy, 1),
     }
 
 
@@ -151,7 +154,10 @@ def main() -> None:
         print(json.dumps(found, indent=2))
         return
     claim = found["with_previous"]
-    print(f"{found['rows']:,} rows: {claim['seconds']} s, {claim['peak_rss_bytes'] / 2**30:.2f} GiB, {claim['phases']}")
+    print(
+        f"{found['rows']:,} rows: {claim['seconds']} s ({claim['cpu_seconds']} s of CPU, load {claim['load_before']}),"
+        f" {claim['peak_rss_bytes'] / 2**30:.2f} GiB, {claim['phases']}"
+    )
 
 
 if __name__ == "__main__":

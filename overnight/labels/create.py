@@ -23,6 +23,7 @@ from overnight.labels.validation import (
     describe_source,
     validate,
 )
+from overnight.shards.shardset import ShardSet
 
 _SCRATCH = ".scratch-"
 
@@ -68,7 +69,7 @@ def create_snapshot(inputs: Inputs, environment: Environment, progress: Progress
         export = export_labels(
             connection, inputs.shard_set.index_path, environment.split, scratch / "files", ROWS_PER_FILE
         )
-        if inputs.previous and _is_same(inputs, export):
+        if inputs.previous and _is_same(inputs.previous, inputs.shard_set, export):
             return Created(snapshot=inputs.previous, validation=validation, reused=True)
         progress("Making the dated table")
         table = inputs.source.freeze(connection, f"{inputs.now:%Y%m%d}")
@@ -121,13 +122,11 @@ def rejection(validation: Validation, inputs: Inputs, report: Path | None) -> Sn
     )
 
 
-def _is_same(inputs: Inputs, export: Export) -> bool:
-    """Whether the newest snapshot has this very content, of this very shard set."""
-    assert inputs.previous is not None
-    manifest = inputs.previous.manifest
+def _is_same(snapshot: Snapshot, shard_set: ShardSet, export: Export) -> bool:
+    """Whether a snapshot has this very content, of this very shard set."""
+    manifest = snapshot.manifest
     return bool(
-        manifest["content_sha256"] == export.content_sha256
-        and manifest["shard_set"]["sha256"] == inputs.shard_set.sha256
+        manifest["content_sha256"] == export.content_sha256 and manifest["shard_set"]["sha256"] == shard_set.sha256
     )
 
 

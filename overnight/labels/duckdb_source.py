@@ -21,6 +21,7 @@ class DuckDBLabelSource:
     def __init__(self, database: Path, table: str) -> None:
         self.database = database
         self.table = table
+        self._name = f'"{table}"'  # quoted: a table may be called `order`
 
     @property
     def location(self) -> str:
@@ -38,7 +39,7 @@ class DuckDBLabelSource:
         with self._merging(rows) as connection:
             updated = _changed_rows(
                 connection,
-                f"""UPDATE {self.table} AS old SET label = new.label, group_id = new.group_id
+                f"""UPDATE {self._name} AS old SET label = new.label, group_id = new.group_id
                 FROM incoming AS new WHERE old.key = new.key
                 AND (old.label IS DISTINCT FROM new.label OR old.group_id IS DISTINCT FROM new.group_id)""",
             )
@@ -56,7 +57,7 @@ class DuckDBLabelSource:
     def freeze(self, connection: duckdb.DuckDBPyConnection, day: str) -> str:
         """Copy the attached table to a dated one, or find the dated table that holds the same rows."""
         for name in self._dated_names(day):
-            target = f"{_ATTACHED}.{name}"
+            target = f'{_ATTACHED}."{name}"'
             if not self._columns(connection, name):
                 with self._plain_errors():
                     connection.execute(f"CREATE TABLE {target} AS FROM labels")
@@ -81,7 +82,7 @@ class DuckDBLabelSource:
         with self._plain_errors(), duckdb.connect(str(self.database)) as connection:
             columns = ", ".join(f"{name} VARCHAR" for name in LABEL_COLUMNS)
             connection.execute("BEGIN")
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {self.table} ({columns})")
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {self._name} ({columns})")
             connection.register("incoming", rows.select(LABEL_SCHEMA.names).cast(LABEL_SCHEMA))
             yield connection
             connection.execute("COMMIT")
@@ -89,9 +90,9 @@ class DuckDBLabelSource:
     def _insert_new(self, connection: duckdb.DuckDBPyConnection) -> int:
         return _changed_rows(
             connection,
-            f"""INSERT INTO {self.table} (key, label, group_id)
+            f"""INSERT INTO {self._name} (key, label, group_id)
             SELECT key, label, group_id FROM incoming
-            WHERE key NOT IN (SELECT key FROM {self.table} WHERE key IS NOT NULL) ORDER BY key""",
+            WHERE key NOT IN (SELECT key FROM {self._name} WHERE key IS NOT NULL) ORDER BY key""",
         )
 
     def _attach(self, connection: duckdb.DuckDBPyConnection, mode: str) -> None:
@@ -117,7 +118,7 @@ class DuckDBLabelSource:
                 remedy=f"a label table has the columns {', '.join(LABEL_COLUMNS)}",
             )
         casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in LABEL_COLUMNS)
-        connection.execute(f"CREATE TEMP VIEW labels AS SELECT {casts} FROM {_ATTACHED}.{self.table}")
+        connection.execute(f"CREATE TEMP VIEW labels AS SELECT {casts} FROM {_ATTACHED}.{self._name}")
 
     def _columns(self, connection: duckdb.DuckDBPyConnection, table: str) -> set[str]:
         found = connection.execute(

@@ -78,20 +78,20 @@ class _FileWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows to the current file, beginning the next one where it is full."""
         while batch.num_rows:
-            if self._writer is None:
-                self._open()
+            writer = self._writer or self._open()
             path, rows = self.written[-1]
             taken = batch.slice(0, self._rows_per_file - rows)
-            self._writer.write_batch(taken)  # type: ignore[union-attr]
+            writer.write_batch(taken)
             self.written[-1] = (path, rows + taken.num_rows)
             batch = batch.slice(taken.num_rows)
             if rows + taken.num_rows == self._rows_per_file:
                 self._close()
 
-    def _open(self) -> None:
+    def _open(self) -> pq.ParquetWriter:
         path = self._folder / f"labels-{len(self.written):05d}.parquet"
         self._writer = pq.ParquetWriter(path, SNAPSHOT_SCHEMA, compression="zstd", use_dictionary=["split", "class_id"])
         self.written.append((path, 0))
+        return self._writer
 
     def _close(self) -> None:
         if self._writer is None:

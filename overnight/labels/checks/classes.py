@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from overnight.config import ValidationConfig
-from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, counted, part, percent
+from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, counted, nothing_before, part, percent
 from overnight.labels.facts import ClassFacts, SnapshotFacts
 from overnight.labels.statistics import above_share_p_value, jensen_shannon, net_change_p_value
 
@@ -69,6 +69,8 @@ def number_of_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckRe
 
 def unknown_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """No class is new since the previous snapshot, unless allowed."""
+    if facts.classes_before is None:
+        return nothing_before("unknown_classes", 0)
     new = unknown(facts)
     allowed = "allow_new_classes is set" if limits.allow_new_classes else ""
     return _listed(
@@ -82,6 +84,8 @@ def unknown_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResu
 
 def vanished_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """No class of the previous snapshot is without rows now, unless allowed."""
+    if facts.classes_before is None:
+        return nothing_before("vanished_classes", 0)
     gone = tuple(item.name for item in facts.classes if item.before and not item.rows)
     allowed = "allow_vanished_classes is set" if limits.allow_vanished_classes else ""
     return _listed(
@@ -95,12 +99,12 @@ def vanished_classes(facts: SnapshotFacts, limits: ValidationConfig) -> CheckRes
 
 def class_balance_drift(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """The classes' shares are close to the previous snapshot's, by Jensen-Shannon divergence."""
+    if facts.classes_before is None:
+        return nothing_before("class_balance_drift", limits.max_js_divergence)
     value = jensen_shannon([item.before for item in facts.classes], [item.rows for item in facts.classes])
     limit = limits.max_js_divergence
     fails = value > limit
     message = f"The class shares moved by {value:.4f} (Jensen-Shannon, 0 to 1) since the last snapshot"
-    if facts.classes_before is None:
-        message = "This is the first snapshot: there are no shares to compare with"
     message += f"; at most {limit:g} may be. See which classes grew or shrank." if fails else "."
     return CheckResult(
         name="class_balance_drift",
@@ -114,6 +118,8 @@ def class_balance_drift(facts: SnapshotFacts, limits: ValidationConfig) -> Check
 
 def class_counts(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """No class lost a large share of its images, and none grew suddenly. Relabelling is label_churn's matter."""
+    if facts.classes_before is None:
+        return nothing_before("class_counts", limits.max_class_loss)
     lost = [item for item in facts.classes if item.rows and _is_large_loss(item, limits)]
     grown = [item for item in facts.classes if item.before and _is_large_growth(item, limits)]
     verdict: Verdict = "fail" if lost else "warn" if grown else "pass"
@@ -142,6 +148,8 @@ def class_counts(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
 
 def label_churn(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """Of the keys in both snapshots few have another label, over all and in each class."""
+    if facts.classes_before is None:
+        return nothing_before("label_churn", limits.max_label_churn)
     changed, total = facts.relabelled, facts.surviving
     share = changed / max(total, 1)
     overall = above_share_p_value(changed, total, limits.max_label_churn) < limits.significance

@@ -40,6 +40,12 @@ def counted(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
+def nothing_before(name: str, threshold: float) -> CheckResult:
+    """A check of change passes where there is no earlier snapshot."""
+    message = "This is the first snapshot: there is nothing to compare with."
+    return CheckResult(name=name, verdict="pass", message=message, value=0, threshold=threshold)
+
+
 def share_check(name: str, found: Found, total: tuple[int, str], limit: float, fault: str, remedy: str) -> CheckResult:
     """Pass on none, warn up to `limit` as a share of `total`, fail beyond it.
 

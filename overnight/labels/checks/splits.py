@@ -2,7 +2,7 @@
 
 from overnight.config import SplitConfig, ValidationConfig
 from overnight.labels.checks.classes import misspelled, unknown
-from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, counted, part, percent
+from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, counted, nothing_before, part, percent
 from overnight.labels.facts import ClassFacts, SnapshotFacts
 from overnight.labels.split import SPLITS
 from overnight.labels.statistics import above_share_p_value
@@ -43,6 +43,8 @@ def split_sizes(facts: SnapshotFacts, limits: ValidationConfig, split: SplitConf
 
 def split_moved(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """No key moved between splits since the previous snapshot: its group and the salt are what they were."""
+    if facts.classes_before is None:
+        return nothing_before("split_moved", limits.max_moved_splits)
     count, total, limit = facts.moved.count, facts.surviving, limits.max_moved_splits
     share = count / max(total, 1)
     fails = share > limit
@@ -66,6 +68,8 @@ def split_moved(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
 
 def changed_images(facts: SnapshotFacts, limits: ValidationConfig) -> CheckResult:
     """Few keys have other image bytes than in the previous snapshot."""
+    if facts.classes_before is None:
+        return nothing_before("changed_images", limits.max_changed_images)
     count, total, limit = facts.changed_images.count, facts.surviving, limits.max_changed_images
     fails = above_share_p_value(count, total, limit) < limits.significance
     message = f"{part(count, total, 'keys')} have another image than in the last snapshot"
