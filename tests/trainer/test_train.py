@@ -187,6 +187,18 @@ def test_a_checkpoint_of_another_configuration_is_refused_by_field(run: Trainer)
     (output / "result.json").unlink()
     with pytest.raises(CheckpointError, match=r"optimizer\.learning_rate was 0\.003 and is 0\.1"):
         run("a", "optimizer.learning_rate=0.1")
+    assert read(output, "config.json")["optimizer"]["learning_rate"] == 0.003  # type: ignore[index]
+
+
+def test_a_checkpoint_holds_only_the_epochs_up_to_its_step(run: Trainer) -> None:
+    output = run("a", "checkpoint.every_steps=1", "checkpoint.keep=99")
+    for folder in (output / "checkpoints").glob("step-*"):
+        manifest = read(folder, "manifest.json")
+        assert [entry["step"] for entry in manifest["progress"]["epochs"]] == [  # type: ignore[index]
+            step
+            for step in (6, 11)
+            if step <= manifest["step"]  # type: ignore[operator]
+        ]
 
 
 def test_a_checkpoint_of_another_snapshot_is_refused(run: Trainer, tmp_path: Path) -> None:

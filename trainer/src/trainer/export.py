@@ -1,5 +1,6 @@
 """The model folder: weights, classes and preprocessing, everything that prediction needs (docs/formats.md)."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,7 @@ def _load(folder: Path, description: dict[str, Any]) -> ExportedModel:
 
 def use_fixed_threads(threads: int, deterministic: bool = True) -> None:
     """Fix what sums of floats depend on: torch's threads, and kernels that give the same bits every time."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is deterministic only with a fixed workspace
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(deterministic, warn_only=True)
     torch.backends.cudnn.benchmark = not deterministic

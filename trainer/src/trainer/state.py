@@ -1,5 +1,6 @@
 """Everything that a run changes as it goes, and its two-way road to a checkpoint."""
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,8 +54,8 @@ class RunState:
         return found
 
     def facts(self) -> dict[str, Any]:
-        """What is no tensor, as the checkpoint's manifest holds it."""
-        return {"progress": vars(self.progress).copy(), "scaler": self.scaler.state_dict()}
+        """What is no tensor, as the checkpoint's manifest holds it; a copy that later steps do not change."""
+        return {"progress": copy.deepcopy(vars(self.progress)), "scaler": self.scaler.state_dict()}
 
     @torch.no_grad()
     def restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:

@@ -63,6 +63,7 @@ def train(config: RunConfig, paths: Paths, clock: Clock = lambda: datetime.now(U
         attempt = on_leader(worker, lambda: begin_attempt(run.output, clock()))
         state = initial_state(run)
         _resume(run, state)
+        on_leader(worker, lambda: write_config(run.output, config))
         if worker.device.type == "cuda":
             profile.synchronize = torch.cuda.synchronize
         first_step = state.progress.step
@@ -80,7 +81,6 @@ def _already_complete(run: Run) -> bool:
     if is_complete(run.output, run.config, run.snapshot.sha256):
         print(f"{run.output}: this very run is complete already, nothing to do", flush=True)
         return True
-    write_config(run.output, run.config)
     return False
 
 
