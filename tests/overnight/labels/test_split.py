@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overnight.config import SplitConfig
@@ -23,6 +23,7 @@ def config(train: int, validation: int, salt: str = "overnight") -> SplitConfig:
     )
 
 
+@settings(max_examples=40, deadline=None)
 @given(SHARES, st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8), GROUPS)
 def test_python_and_sql_agree(shares: tuple[int, int], salt: str, groups: list[str]) -> None:
     rule = split_rule(config(*shares, salt=salt))
@@ -33,6 +34,7 @@ def test_python_and_sql_agree(shares: tuple[int, int], salt: str, groups: list[s
     assert found == [(group, split_code(rule, group)) for group in groups]
 
 
+@settings(deadline=None)
 @given(SHARES, st.text(st.characters(exclude_categories=["Cs"])))
 def test_the_split_is_what_the_formats_page_says(shares: tuple[int, int], group: str) -> None:
     train, validation = Fraction(shares[0], 1000), Fraction(shares[1], 1000)

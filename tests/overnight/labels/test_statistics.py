@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overnight.labels.statistics import (
@@ -22,6 +22,7 @@ def test_chi_square_agrees_with_the_printed_table(statistic: float, p: float) ->
     assert chi_square_p_value(statistic) == pytest.approx(p, rel=2e-3)
 
 
+@settings(deadline=None)
 @given(COUNTS)
 def test_divergence_is_symmetric_and_between_0_and_1(pairs: list[tuple[int, int]]) -> None:
     left, right = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
