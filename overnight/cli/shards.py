@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from overnight.shards.build import Order, WriteShards
     from overnight.shards.shardset import ShardSet
 
+LOCAL_RUNNER = "DirectRunner"
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, max=64, help="Processes on this machine.")]
 RunnerOption = Annotated[
     str, typer.Option("--runner", help="Beam's runner: DirectRunner (this machine), DataflowRunner, …")
 ]
 BeamOption = Annotated[
     list[str] | None,
-    typer.Option("--beam-option", help="NAME=VALUE for Beam, such as project=my-project; may be repeated."),
+    typer.Option("--beam-option", help="NAME=VALUE for another runner, such as project=my-project; may be repeated."),
 ]
 FolderOption = Annotated[
     str | None,
@@ -55,7 +56,7 @@ def build(
         bool, typer.Option("--anew", help="Write every image again into the next set, beside the earlier ones.")
     ] = False,
     workers: WorkersOption = 1,
-    runner: RunnerOption = "DirectRunner",
+    runner: RunnerOption = LOCAL_RUNNER,
     beam_option: BeamOption = None,
     folder: FolderOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
@@ -73,7 +74,7 @@ def build(
 
 def append(
     workers: WorkersOption = 1,
-    runner: RunnerOption = "DirectRunner",
+    runner: RunnerOption = LOCAL_RUNNER,
     beam_option: BeamOption = None,
     folder: FolderOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
@@ -170,12 +171,12 @@ def _writer(workers: int, runner: str, beam_options: list[str] | None) -> "Itera
     from overnight.shards import pipeline
     from overnight.shards.progress import watched
 
+    if runner == LOCAL_RUNNER:
+        with Progress(console=progress_console, transient=True, disable=not progress_console.is_terminal) as bar:
+            yield watched(functools.partial(pipeline.run_here, workers=workers), bar)
+        return
     passed = [f"--{option.lstrip('-')}" for option in beam_options or []]
-    local = runner == pipeline.LOCAL_RUNNER
-    options = pipeline.local_options(workers) if local else [f"--runner={runner}"]
-    write = functools.partial(pipeline.run, options=[*options, *passed])
-    with Progress(console=progress_console, transient=True, disable=not progress_console.is_terminal) as bar:
-        yield watched(write, bar) if local else write
+    yield functools.partial(pipeline.run_elsewhere, options=[f"--runner={runner}", *passed])
 
 
 @contextmanager

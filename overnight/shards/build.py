@@ -25,7 +25,7 @@ from overnight.shards.shardset import ShardSet, load, names
 from overnight.shards.write import Outcome, tar_name
 
 WriteShards = Callable[[str, range, Rules], list[Outcome]]
-"""Writes the shards of a range into a staging folder that holds plan.parquet: pipeline.run with its options."""
+"""Writes the shards of a range into a staging folder that holds plan.parquet: pipeline.run_here or run_elsewhere."""
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from overnight.shards import places
+from overnight.shards import leash, places
+from overnight.shards.errors import ShardError
 from overnight.shards.examine import Rules
 from overnight.shards.write import Outcome, write_shard
-
-LOCAL_RUNNER = "DirectRunner"
 
 
 class _Unneeded(logging.Filter):
@@ -34,6 +34,8 @@ logging.getLogger().addFilter(_Unneeded())
 
 import apache_beam as beam  # noqa: E402  (the filter must stand first)
 from apache_beam.options.pipeline_options import PipelineOptions  # noqa: E402
+from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner  # noqa: E402
+from apache_beam.transforms.environments import SubprocessSDKEnvironment  # noqa: E402
 
 # Beam annotates itself in part only: under mypy --strict its transforms count as untyped.
 sdk: Any = beam
@@ -62,14 +64,46 @@ class WriteShard(beam.DoFn):
         yield asdict(write_shard(rows, shard, self._staging, self._rules))
 
 
-def run(staging: str, numbers: range, rules: Rules, options: Sequence[str]) -> list[Outcome]:
-    """Write the shards `numbers` of `staging`/plan.parquet with the runner that `options` (Beam's own flags) name.
+def run_here(staging: str, numbers: range, rules: Rules, workers: int) -> list[Outcome]:
+    """Write the shards `numbers` of `staging`/plan.parquet on this machine, in `workers` processes (one: in this one).
 
-    Returns the outcomes by shard number. The local runner is Beam's FnApiRunner: its DirectRunner would first try
-    to download another one.
+    Returns the outcomes by shard number. The runner is Beam's FnApiRunner: its DirectRunner would first try to
+    download another one.
     """
+    options = PipelineOptions([f"--direct_num_workers={workers}"])
+    if workers == 1:
+        return _run(sdk.Pipeline(runner=FnApiRunner(), options=options), staging, numbers, rules)
+    with leash.held() as path:
+        # Not Beam's own running mode "multi_processing": its worker writes its start-up log to the terminal.
+        # "exec" because Beam starts it through a shell, which would stay between the worker and its parent.
+        command = shlex.join([sys.executable, "-m", "overnight.shards.worker", str(path)])
+        runner = FnApiRunner(default_environment=SubprocessSDKEnvironment.from_command_string(f"exec {command}"))
+        return _run(sdk.Pipeline(runner=runner, options=options), staging, numbers, rules)
+
+
+def run_elsewhere(staging: str, numbers: range, rules: Rules, options: Sequence[str]) -> list[Outcome]:
+    """As `run_here` with the runner that `options` name, which are Beam's own flags, such as --runner=DataflowRunner.
+
+    Raises ShardError when `staging` is a folder of this machine or Beam does not take the options.
+    """
+    if places.is_local(staging):
+        raise ShardError(
+            "a runner elsewhere cannot write to this machine",
+            where=str(Path(staging).parent),
+            remedy="give --folder gs://BUCKET/shards",
+        )
+    try:
+        pipeline = sdk.Pipeline(options=PipelineOptions(list(options)))
+    except (ValueError, ImportError) as error:
+        said = " ".join(str(error).split())
+        raise ShardError(
+            f"Apache Beam says: {said}", where=" ".join(options), remedy="correct --runner and --beam-option"
+        ) from None
+    return _run(pipeline, staging, numbers, rules)
+
+
+def _run(pipeline: Any, staging: str, numbers: range, rules: Rules) -> list[Outcome]:
     outcomes = places.join(staging, "outcomes.json")
-    pipeline = sdk.Pipeline(runner=_runner(options), options=PipelineOptions(_remote_only(options)))
     (
         pipeline
         | "shard numbers" >> sdk.Create(list(numbers))
@@ -81,29 +115,3 @@ def run(staging: str, numbers: range, rules: Rules, options: Sequence[str]) -> l
     pipeline.run().wait_until_finish()
     found = [Outcome(**value) for value in json.loads(places.read_bytes(outcomes))]
     return sorted(found, key=lambda outcome: outcome.shard)
-
-
-def local_options(workers: int) -> list[str]:
-    """Beam's flags for `workers` processes on this machine (one: in this process)."""
-    return [f"--runner={LOCAL_RUNNER}", f"--direct_num_workers={workers}"]
-
-
-def _is_local(options: Sequence[str]) -> bool:
-    return f"--runner={LOCAL_RUNNER}" in options
-
-
-def _remote_only(options: Sequence[str]) -> list[str]:
-    return [option for option in options if option != f"--runner={LOCAL_RUNNER}"]
-
-
-def _runner(options: Sequence[str]) -> Any:
-    if not _is_local(options):
-        return None  # beam takes --runner itself
-    from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
-    from apache_beam.transforms.environments import SubprocessSDKEnvironment
-
-    if "--direct_num_workers=1" in options:
-        return FnApiRunner()
-    # Not Beam's own running mode "multi_processing": its worker writes its start-up log to the terminal.
-    command = f"{shlex.quote(sys.executable)} -m overnight.shards.worker"
-    return FnApiRunner(default_environment=SubprocessSDKEnvironment.from_command_string(command))

@@ -1,7 +1,5 @@
-"""A folder of class folders, and the command as a process."""
+"""A folder of class folders, and the command."""
 
-import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +8,7 @@ import duckdb
 import pytest
 
 from overnight.catalog.catalogue import Image, read
+from overnight.cli import main
 
 
 @dataclass(frozen=True)
@@ -40,21 +39,27 @@ class Place:
         path.write_text(text)
         return path
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "overnight", "import", *arguments, "--config", str(self.config)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "COLUMNS": "100"},
-        )
-
     def catalogue(self) -> dict[str, Image]:
         return read(self.base / "data" / "catalog" / "images.parquet")
 
     def labels(self) -> list[tuple[str, str, str | None]]:
         with duckdb.connect(str(self.base / "data" / "labels.duckdb"), read_only=True) as database:
             return database.execute("SELECT key, label, group_id FROM labels ORDER BY key").fetchall()
+
+
+@pytest.fixture
+def command(place, monkeypatch, capsys):
+    """`overnight import …` in the place's environment; returns (code, stdout, stderr)."""
+
+    def run(*arguments):
+        words = ["overnight", "import", *map(str, arguments), "--config", str(place.config)]
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as ended:
+            main.run()
+        out, err = capsys.readouterr()
+        return ended.value.code, out, err
+
+    return run
 
 
 @pytest.fixture

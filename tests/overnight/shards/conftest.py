@@ -96,7 +96,7 @@ def writer(workers: int = 0):
     """The Beam pipeline on this machine, or with 0 workers a plain loop."""
     if workers == 0:
         return one_by_one
-    return functools.partial(pipeline.run, options=pipeline.local_options(workers))
+    return functools.partial(pipeline.run_here, workers=workers)
 
 
 def rows(path: Path) -> list[dict]:

@@ -1,26 +1,26 @@
 import json
-import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
+from overnight.cli import main
+
 
 @pytest.fixture
-def command(gallery):
-    """`overnight shards …` as a process in the gallery's environment; returns (code, stdout, stderr)."""
+def command(gallery, monkeypatch, capsys):
+    """`overnight shards …` in the gallery's environment; returns (code, stdout, stderr)."""
     config = gallery.base / "env.yaml"
     config.write_text(f"environment: test\nroot: {gallery.base}\nshards:\n  images_per_shard: 7\n")
 
     def run(*arguments):
-        result = subprocess.run(
-            [sys.executable, "-m", "overnight", "shards", *arguments, "--config", str(config)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "COLUMNS": "120"},
-        )
-        return result.returncode, result.stdout, result.stderr
+        monkeypatch.setattr(sys, "argv", ["overnight", "shards", *arguments, "--config", str(config)])
+        with pytest.raises(SystemExit) as ended:
+            main.run()
+        out, err = capsys.readouterr()
+        return ended.value.code, out, err
 
     return run
 
@@ -63,3 +63,33 @@ def test_mistakes_are_one_sentence(gallery, command):
         assert (code, out) == (2, "")
         assert err.endswith(sentence + "\n")
         assert err.count("\n") == 1
+
+
+def test_control_c_ends_the_workers_and_leaves_nothing(gallery):
+    gallery.fill(60).register()
+    config = gallery.base / "env.yaml"
+    config.write_text(f"environment: test\nroot: {gallery.base}\nshards:\n  images_per_shard: 1\n")
+    build = subprocess.Popen(
+        [sys.executable, "-m", "overnight", "shards", "build", "--workers", "2", "--config", str(config)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(gallery.shards.glob(".0001.*.tmp/shard-*.tar")) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    build.send_signal(signal.SIGINT)
+    out, err = build.communicate(timeout=30)  # the workers hold these pipes too: they have ended
+    assert (build.returncode, out) == (130, "")
+    assert err.count("\n") <= 1, err
+    assert [path.name for path in gallery.shards.iterdir()] == [".lock"]
+
+
+def test_a_runner_elsewhere_needs_a_folder_elsewhere_and_its_options(gallery, command):
+    gallery.fill(3).register()
+    code, _, err = command("build", "--runner", "DataflowRunner")
+    assert code == 2
+    assert err.endswith("a runner elsewhere cannot write to this machine; give --folder gs://BUCKET/shards.\n")
+    code, _, err = command("build", "--runner", "Unknown", "--folder", "memory://bucket/shards")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("overnight: --runner=Unknown: Apache Beam says: Unexpected pipeline runner")
