@@ -5,34 +5,28 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
-SHAPES = ("circle", "square", "triangle")
+PATTERNS = ("across", "down", "plain")
 
 
-def draw(shape: str, seed: int, size: int = 80) -> Image.Image:
-    """A filled shape of random colour, place and size on a noisy ground."""
+def draw(pattern: str, seed: int, size: int = 80) -> Image.Image:
+    """Stripes across, stripes down or none, in random colours: easy for convolutions, hopeless for a linear model."""
     generator = np.random.default_rng(seed)
-    image = Image.fromarray(generator.integers(0, 90, (size, size, 3), dtype=np.uint8))
-    pen = ImageDraw.Draw(image)
-    colour = tuple(int(value) for value in generator.integers(120, 255, 3))
-    half = int(generator.integers(14, 26))
-    x, y = (int(value) for value in generator.integers(half, size - half, 2))
-    if shape == "circle":
-        pen.ellipse((x - half, y - half, x + half, y + half), fill=colour)
-    elif shape == "square":
-        pen.rectangle((x - half, y - half, x + half, y + half), fill=colour)
-    else:
-        pen.polygon([(x, y - half), (x - half, y + half), (x + half, y + half)], fill=colour)
-    return image
+    dark, light = generator.integers(0, 110, 3), generator.integers(140, 256, 3)
+    wave = np.sin(np.arange(size) * generator.uniform(0.5, 0.9) + generator.uniform(0, 2 * np.pi)) > 0
+    stripes = np.repeat(wave[:, None], size, axis=1)
+    mask = {"across": stripes, "down": stripes.T, "plain": np.full((size, size), bool(wave[0]))}[pattern]
+    pixels = np.where(mask[:, :, None], light, dark) + generator.integers(-25, 26, (size, size, 3))
+    return Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
 
 
 def draw_folder(folder: Path, count: int, first: int = 0) -> None:
-    """Write `count` JPEGs of each shape into class folders."""
-    for position, shape in enumerate(SHAPES):
-        (folder / shape).mkdir(parents=True, exist_ok=True)
+    """Write `count` JPEGs of each pattern into class folders."""
+    for position, pattern in enumerate(PATTERNS):
+        (folder / pattern).mkdir(parents=True, exist_ok=True)
         for number in range(first, first + count):
-            draw(shape, seed=number * 10 + position).save(folder / shape / f"{number:04d}.jpg", quality=92)
+            draw(pattern, seed=number * 10 + position).save(folder / pattern / f"{number:04d}.jpg", quality=92)
 
 
 def overnight(

@@ -34,11 +34,17 @@ def predict(
         answers = list(ask(folder, images, top))
     if json_:
         for answer in answers:
-            typer.echo(json.dumps(asdict(answer), ensure_ascii=False, sort_keys=True))
+            typer.echo(json.dumps(_record(answer), ensure_ascii=False, sort_keys=True))
     else:
         _print(answers, top)
     if any(answer.error for answer in answers):
         raise typer.Exit(2)
+
+
+def _record(answer: "Answer") -> dict[str, object]:
+    """One JSON line: the best class by name, then what stands in the answer."""
+    label, confidence = answer.top[0] if answer.top else (None, None)
+    return {"label": label, "confidence": confidence, **asdict(answer)}
 
 
 def _print(answers: "list[Answer]", top: int) -> None:
