@@ -58,7 +58,7 @@ def test_another_seed_gives_another_model(run: Trainer) -> None:
     [
         ("model.arguments={width=4, dropout=0.3}", "ema.decay=0.9"),
         ("optimizer.name=sgd", "optimizer.learning_rate=0.05", "optimizer.clip_norm=1", "data.sampling=balanced"),
-        ("model.frozen_epochs=1", "optimizer.name=adamw", "loss.class_weights=balanced"),
+        ("model.frozen_epochs=1", "optimizer.name=adamw", "loss.class_weight_power=-1"),
         ("compute.precision=bf16", "compute.channels_last=false", "micro_batch_size=4", "augment.erasing=true"),
     ],
 )

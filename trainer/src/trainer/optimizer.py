@@ -40,11 +40,18 @@ class LossConfig:
 
     label_smoothing: float = 0.1
     """Share of the target spread over all classes."""
-    class_weights: Literal["none", "root", "balanced"] = "none"
-    """`balanced` weighs a class by 1 / its frequency, `root` by the square root of that; the mean weight is 1."""
+    class_weight_power: float = 0.0
+    """A class weighs its frequency to this power, scaled to a mean of 1. 0 = all alike; -1 makes rare classes count
+    as much as common ones; with `data.sampling = "balanced"`, 1 gives back the frequencies that it took away."""
 
     def __post_init__(self) -> None:
         require(0 <= self.label_smoothing < 1, "loss.label_smoothing", self.label_smoothing, "give 0 up to 1")
+        require(
+            -1 <= self.class_weight_power <= 1,
+            "loss.class_weight_power",
+            self.class_weight_power,
+            "give a number from -1 to 1",
+        )
 
 
 def build_optimizer(model: nn.Module, config: OptimizerConfig) -> torch.optim.Optimizer:
@@ -65,16 +72,18 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> torch.optim.Op
     )
 
 
-def class_weights(counts: Tensor, kind: Literal["none", "root", "balanced"]) -> Tensor | None:
-    """Weights [classes] whose mean over the training samples (`counts` [classes]) is 1; None for `none`.
+def class_weights(counts: Tensor, power: float, balanced: bool) -> Tensor | None:
+    """Weights [classes] whose mean over the samples drawn is 1; None when all are 1.
 
-    A class without samples gets weight 0: no sample will ask for it.
+    `counts` [classes] of the training split; `balanced`: each class is drawn equally often. A class without
+    samples gets weight 0: no sample will ask for it.
     """
-    if kind == "none":
+    if power == 0:
         return None
-    power = 1.0 if kind == "balanced" else 0.5
-    weights = torch.where(counts > 0, counts.clamp(min=1).double().pow(-power), torch.zeros((), dtype=torch.double))
-    return (weights * counts.sum() / (weights * counts).sum()).float()
+    present = counts > 0
+    weights = torch.where(present, counts.clamp(min=1).double().pow(power), torch.zeros((), dtype=torch.double))
+    drawn = present.double() if balanced else counts.double()
+    return (weights * drawn.sum() / (weights * drawn).sum()).float()
 
 
 def summed_loss(logits: Tensor, class_ids: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:

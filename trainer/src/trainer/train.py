@@ -173,7 +173,8 @@ def _train_step(run: Run, state: RunState, profile: Profile) -> TrainStep:
     frozen = run.plan.is_frozen(state.progress.step)
     freeze_backbone(state.model, state.head, frozen)
     counts = torch.bincount(torch.from_numpy(run.train_rows.class_ids), minlength=len(run.classes))
-    weights = class_weights(counts, run.config.loss.class_weights)
+    balanced = run.config.data.sampling == "balanced"
+    weights = class_weights(counts, run.config.loss.class_weight_power, balanced)
     return TrainStep(run.config, state, run.worker, weights, profile, frozen)
 
 
