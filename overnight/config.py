@@ -182,7 +182,8 @@ def load(path: Path) -> Environment:
 
 
 def _explain(path: Path, error: ValidationError) -> ConfigError:
-    first = error.errors(include_url=False)[0]
+    # A misspelt required field is both unknown and missing: the spelling is what to tell.
+    first = min(error.errors(include_url=False), key=lambda problem: problem["type"] != "extra_forbidden")
     field = ".".join(str(part) for part in first["loc"]) or "the file"
     if first["type"] == "extra_forbidden":
         known = _fields(Environment, first["loc"][:-1])

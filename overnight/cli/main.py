@@ -7,6 +7,7 @@ import os
 import sys
 
 import typer
+from typer.exceptions import TyperException
 
 from overnight.errors import OvernightError
 
@@ -29,13 +30,26 @@ def run() -> None:
     """The console script: exit 0, a verb's own code, or 2 with one sentence."""
     logging.basicConfig(level=logging.ERROR)
     try:
-        app()
+        sys.exit(app(standalone_mode=False) or 0)
+    except TyperException as error:
+        _fail_usage(error)
     except OvernightError as error:
         _fail(error.sentence, error.exit_code)
     except OSError as error:
         _fail(_os_sentence(error), 2)
     except KeyboardInterrupt:
         _fail("Interrupted; nothing half written was kept.", 130)
+
+
+def _fail_usage(error: TyperException) -> None:
+    """A command line that cannot be parsed: what is wrong, and where its help is."""
+    message = error.format_message().rstrip(".")
+    if "\n" in message:  # a verb without its command: the message is the help itself
+        typer.echo(message)
+        sys.exit(2)
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "overnight"
+    _fail(f"{message}; see: {command} --help", 2)
 
 
 def _fail(sentence: str, code: int) -> None:

@@ -30,15 +30,20 @@ def test_help_lists_every_verb(tmp_path: Path) -> None:
     ("arguments", "environment", "says"),
     [
         (("snapshot", "show"), {}, "no such environment file"),
-        (("snapshot", "create", "--now", "tomorrow"), {}, "2026-03-03T02:00:00Z"),
+        (("snapshot", "create", "--now", "tomorrow"), {"OVERNIGHT_CONFIG": "good.yaml"}, "2026-03-03T02:00:00Z"),
         (("demo", "--folder", "."), {}, "jobs/local.yaml"),
         (("run", "no.yaml"), {}, "no"),
+        (("snapshot", "create", "--nwo", "x"), {}, "--now"),
+        (("run",), {}, "overnight run --help"),
+        (("shard", "build"), {}, "No such command 'shard'"),
+        (("predict", "classifier", "a.jpg", "--top", "none"), {}, "--top"),
         (("import", "nowhere"), {"OVERNIGHT_CONFIG": "typo.yaml"}, "did you mean 'root'"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(
     tmp_path: Path, arguments: tuple[str, ...], environment: dict[str, str], says: str
 ) -> None:
+    (tmp_path / "good.yaml").write_text("environment: local\nroot: data\n")
     (tmp_path / "typo.yaml").write_text("environment: local\nroots: data\n")
     result = overnight(*arguments, cwd=tmp_path, **environment)
     assert result.returncode == 2
