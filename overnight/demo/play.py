@@ -25,6 +25,9 @@ root: {root}
 gate:
   # About 670 test images of 330 groups leave a difference of two models uncertain by three points.
   max_regression: 0.05
+  # The smallest class has 11 test images: too few to judge it alone.
+  min_class_support: 20
+  min_class_recall: 0.2
 """
 
 

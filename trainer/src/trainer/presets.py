@@ -28,23 +28,23 @@ def smoke() -> RunConfig:
 
 
 def demo() -> RunConfig:
-    """A few thousand small pictures on two cores in about 45 s: a narrow ResNet-18 at 64 pixels.
+    """A few thousand small pictures on two cores in about 45 s: a narrow ResNet-9 at 48 pixels.
 
-    Classes are drawn equally often and weighed back towards their frequencies: many of the common class's
-    pictures are variants of one another, and teach little when they come again.
+    Strong augmentation: without it, 16 epochs are enough to learn 2,200 pictures by heart.
     """
     return RunConfig(
         preset="demo",
-        epochs=10,
+        epochs=16,
         batch_size=64,
-        model=ModelConfig(function="trainer.models:resnet18", arguments={"width": 16}),
-        size=SizeConfig(start=64, end=64, evaluation=64, evaluation_shorter_side=64),
-        data=DataConfig(sampling="balanced", bad_samples=BadSamplePolicy("skip", 20)),
-        augment=AugmentConfig(strength=0.0, scale_min=0.6),
-        loss=LossConfig(label_smoothing=0.1, class_weight_power=0.6),
-        optimizer=OptimizerConfig(name="sgd", learning_rate=0.2, weight_decay=2e-3),
+        model=ModelConfig(function="trainer.models:resnet9", arguments={"width": 16, "dropout": 0.1}),
+        size=SizeConfig(start=48, end=48, evaluation=48, evaluation_shorter_side=48),
+        data=DataConfig(bad_samples=BadSamplePolicy("skip", 20)),
+        augment=AugmentConfig(strength=1.0, scale_min=0.5, erasing=True),
+        loss=LossConfig(label_smoothing=0.1),
+        optimizer=OptimizerConfig(name="adamw", learning_rate=4e-3, weight_decay=0.05),
         schedule=ScheduleConfig(warmup_epochs=0.5),
         ema=EmaConfig(decay=0.98),
+        evaluation=EvaluationConfig(every_epochs=2),
         checkpoint=CheckpointConfig(every_seconds=20.0),
     )
 

@@ -96,7 +96,7 @@ class ResNet(nn.Module):
         self.stages = nn.Sequential(*stages)
         self.dropout = nn.Dropout(dropout)
         self.head = nn.Linear(channels, num_classes)
-        _initialise(self)
+        initialise(self)
 
     def forward(self, images: Tensor) -> Tensor:
         """Normalised `images` [b, 3, h, w] to logits [b, num_classes]."""
@@ -104,7 +104,8 @@ class ResNet(nn.Module):
         return self.head(self.dropout(features))  # type: ignore[no-any-return]
 
 
-def _initialise(network: nn.Module) -> None:
+def initialise(network: nn.Module) -> None:
+    """He initialisation, a small head, and residual blocks that begin as the identity."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
