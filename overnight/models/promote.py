@@ -1,6 +1,7 @@
 """From a run to a decision: register, evaluate, judge, write down. And the way back: rollback."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -106,17 +107,21 @@ def _model_name(run: dict[str, Any], name: str | None, folder: Path) -> str:
 
 
 def _measure(challenge: Challenge, rules: GateConfig, say: Say) -> Comparison:
-    cache = challenge.run_folder / "evaluation"
-    challenger = evaluation.of_version(challenge.version, challenge.data, cache, say)
-    champion = None
+    cache, data = challenge.run_folder / "evaluation", challenge.data
     if challenge.champion is not None:
         registry.verify(challenge.champion)
-        champion = evaluation.of_version(challenge.champion, challenge.data, cache, say)
+    # Each is a process of its own, on one core; they do not depend on each other.
+    with ThreadPoolExecutor(max_workers=2) as side_by_side:
+        linear = side_by_side.submit(evaluation.of_pixel_linear, data, cache, say)
+        challenger = side_by_side.submit(evaluation.of_version, challenge.version, data, cache, say)
+        champion = challenge.champion and side_by_side.submit(
+            evaluation.of_version, challenge.champion, data, cache, say
+        )
     return compare(
-        challenger,
-        champion,
-        predictions.constant(challenger, evaluation.majority_class(challenge.data.snapshot)),
-        evaluation.of_pixel_linear(challenge.data, cache, say),
+        challenger.result(),
+        champion.result() if champion else None,
+        predictions.constant(challenger.result(), evaluation.majority_class(data.snapshot)),
+        linear.result(),
         confidence=rules.confidence,
         samples=rules.bootstrap_samples,
         seed=rules.seed,
