@@ -13,7 +13,7 @@ demo: setup ## Three weeks of retraining on real pictures, in ./demo (under 4 mi
 test: lint ## Everything that is checked: lint, types, tests with coverage (under 10 minutes)
 	@rm -f .coverage .coverage.*
 	@.venv/bin/coverage run -m pytest $(PYTEST_ARGS)
-	@.venv/bin/coverage combine --quiet && .venv/bin/coverage report | tail -n 1
+	@.venv/bin/coverage combine --quiet && .venv/bin/coverage report | grep TOTAL
 
 lint: setup ## Formatting, ruff, mypy --strict, clang-format, warnings as errors
 	@.venv/bin/ruff format --check --quiet . && .venv/bin/ruff check --quiet .

@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from trainer.errors import ConfigError
-from trainer.models import build_model, head_name, resnet18, resnet34, resnet50, start_from
+from trainer.models import build_model, head_name, resnet9, resnet18, resnet34, resnet50, start_from
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,13 @@ def test_any_stem_gives_logits(stem_shrink: int) -> None:
     assert model(torch.zeros(2, 3, 33, 41)).shape == (2, 5)
 
 
+@pytest.mark.parametrize("side", [16, 48, 65])
+def test_the_short_network_takes_small_pictures(side: int) -> None:
+    model = resnet9(5, width=4, dropout=0.5)
+    assert model(torch.zeros(2, 3, side, side)).shape == (2, 5)
+    assert head_name(model) == "head"
+
+
 def test_every_block_begins_as_the_identity() -> None:
     model = resnet50(3, width=4).eval()
     block = model.stages[1][1]
@@ -42,6 +49,7 @@ def test_every_block_begins_as_the_identity() -> None:
         ("trainer.models:__all__", {}, "is not a function"),
         ("trainer.models:resnet18", {"widht": 3}, "does not take these arguments"),
         ("trainer.models:resnet18", {"stem_shrink": 3}, "give 1, 2 or 4"),
+        ("trainer.models:resnet9", {"width": 0}, "give at least 1"),
         ("builtins:abs", {}, "returned int"),
     ],
 )
