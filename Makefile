@@ -7,10 +7,10 @@ help: ## Show this list
 setup: ## Make .venv: locked dependencies, the native extension, both packages
 	@scripts/setup
 
-demo: setup ## Three weeks of retraining on real pictures, in ./demo (under 4 minutes)
+demo: setup ## Three weeks of retraining on real pictures, in ./demo (two to four minutes)
 	@.venv/bin/overnight demo
 
-test: lint ## Everything that is checked: lint, types, tests with coverage (under 10 minutes)
+test: lint ## Everything that is checked: lint, types, tests with coverage (about 6 minutes)
 	@rm -f .coverage .coverage.*
 	@.venv/bin/coverage run -m pytest $(PYTEST_ARGS)
 	@.venv/bin/coverage combine --quiet && .venv/bin/coverage report | grep TOTAL

@@ -163,13 +163,20 @@ def _edit(stage: Stage, statements: list[str]) -> None:
     )
 
 
+def _seen_from_here(path: Path) -> Path:
+    """`path` relative to the current folder where it stands below it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def _sum_up(stage: Stage, seconds: float) -> None:
     from overnight.models.promotions import champion_entry
 
     champion = champion_entry(stage.root / "models", MODEL)
     if champion is None:
         raise DemoError("no model was promoted", where=str(stage.root / "models"), remedy="read the messages above")
-    program = "overnight" if shutil.which("overnight") else f"{Path(sys.executable).parent}/overnight"
+    program = (
+        "overnight" if shutil.which("overnight") else str(_seen_from_here(Path(sys.executable).parent)) + "/overnight"
+    )
     option = f"--config {stage.config}"
     picture = next(iter(sorted(stage.images.glob("*.jpg"))))
     stage.say(f"Done in {seconds:.0f} s.")
