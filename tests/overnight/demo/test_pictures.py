@@ -79,7 +79,7 @@ def wheel(path: Path, data: object, label: object) -> Path:
 
 
 def test_animals_are_read_as_arrays(tmp_path: Path) -> None:
-    path = wheel(tmp_path / "w.whl", np.zeros((2, 28, 28), np.uint8), np.array([0, 9]))
+    path = wheel(tmp_path / "w.whl", np.zeros((4, 28, 28), np.uint8), np.array([0, 1, 2, 9]))
     assert [picture.label for picture in animals(path)] == ["bear", "zebra"]
 
 
