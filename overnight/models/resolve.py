@@ -18,7 +18,8 @@ def model_folder(environment: Environment, reference: str) -> Path:
     for folder in (Path(reference), Path(reference) / "model", environment.runs_path / reference / "model"):
         if (folder / "model.json").is_file():
             return folder
-    if Path(reference).is_dir():
+    # A plain name is the registry's, even where a folder of that name stands here by chance.
+    if "/" in reference and Path(reference).is_dir():
         raise RegistryError("this folder holds no model.json", where=reference, remedy="give a model's folder")
     if (environment.runs_path / reference).is_dir():
         raise RegistryError(

@@ -33,6 +33,13 @@ def test_a_model_is_found_by_every_name_it_has(environment, root, promoted):
 
 
 @pytest.mark.usefixtures("promoted")
+def test_a_folder_that_has_a_models_name_by_chance_does_not_hide_it(environment, root, tmp_path, monkeypatch):
+    (tmp_path / "demo").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert model_folder(environment, "demo") == root.models / "demo" / "versions" / "1"
+
+
+@pytest.mark.usefixtures("promoted")
 @pytest.mark.parametrize(
     ("reference", "sentence"),
     [
