@@ -1,0 +1,55 @@
+"""The arrows between folders that docs/architecture.md draws, read from the sources."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Dotted names that a file imports, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def part(name: str) -> str:
+    """`overnight.labels.checks.rows` belongs to `labels`."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def arrows() -> dict[str, set[str]]:
+    """Each part of `overnight`, and the parts that it imports."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "overnight").rglob("*.py")):
+        own = part(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        uses = {part(name) for name in imported(path) if name.startswith("overnight.")}
+        found.setdefault(own, set()).update(uses - {own, ""})
+    return found
+
+
+@pytest.mark.parametrize(("package", "other"), [("overnight", "trainer"), ("trainer/src", "overnight")])
+def test_the_trainer_and_the_control_plane_share_files_not_code(package: str, other: str) -> None:
+    for path in (ROOT / package).rglob("*.py"):
+        assert not [name for name in imported(path) if name.split(".")[0] == other], path
+
+
+def test_nothing_but_the_command_imports_the_command() -> None:
+    assert [name for name, uses in arrows().items() if "cli" in uses and name not in ("cli", "__main__")] == []
+
+
+def test_arrows_between_parts_never_form_a_circle() -> None:
+    order = list(TopologicalSorter(arrows()).static_order())
+    assert order.index("config") < order.index("labels") < order.index("cli")
+
+
+def test_vertex_local_knows_nothing_of_the_rest() -> None:
+    """Anyone's Vertex AI client will use it: it must stand on its own."""
+    assert arrows()["vertex_local"] <= {"errors", "files"}
