@@ -30,7 +30,7 @@ def snapshot_node(root: Path, recorded: dict[str, Any]) -> Node:
         recorded["name"],
         (*facts, ("created", manifest["created"]), ("rows", f"{manifest['counts']['rows']:,}")),
         (*files, *_loose_files(folder, manifest, rows, classes)),
-        children=(_label_table_node(root, manifest, rows, classes),),
+        children=(_label_table_node(root, manifest, rows, classes), *_before("compared with", folder, manifest)),
     )
 
 
@@ -62,7 +62,21 @@ def shard_set_node(root: Path, recorded: dict[str, Any], deep: bool) -> Node:
         for tar in manifest["shards"]
     ]
     counts = (("images", f"{manifest['images']:,}"), ("tars", str(len(tars))))
-    return Node("shard set", recorded["name"], (*facts, *counts), children=(*tables, *tars))
+    return Node(
+        "shard set",
+        recorded["name"],
+        (*facts, *counts),
+        children=(*_before("appended to", folder, manifest), *tables, *tars),
+    )
+
+
+def _before(kind: str, folder: Path, manifest: dict[str, Any]) -> tuple[Node, ...]:
+    """The set or snapshot that stood before this one, which its manifest names by digest; none before the first."""
+    previous = manifest["previous"]
+    if previous is None:
+        return ()
+    problems = digest_problems(folder.parent / previous["name"] / "manifest.json", previous["sha256"])
+    return (Node(kind, previous["name"], (("sha256", previous["sha256"]),), problems),)
 
 
 def _label_table_node(root: Path, manifest: dict[str, Any], rows: list[Path], classes: list[str]) -> Node:

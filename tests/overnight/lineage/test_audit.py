@@ -28,6 +28,7 @@ FILES = {
     "version's model.json": f"{VERSION}/model.json",
     "version's run record": f"{VERSION}/run.json",
     "snapshot's manifest": f"{SNAPSHOT}/manifest.json",
+    "manifest of the shard set before": "shards/0001/manifest.json",
     "first label file": f"{SNAPSHOT}/labels-00000.parquet",
     "second label file": f"{SNAPSHOT}/labels-00001.parquet",
     "class list": f"{SNAPSHOT}/classes.json",
