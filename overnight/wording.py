@@ -23,6 +23,11 @@ def signed(count: int) -> str:
     return f"{count:+,}".replace("-", "−") if count else "0"
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 shard`, `1,200 shards`: nouns that take an s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def duration(seconds: float) -> str:
     """`125.3` as `2 min 05 s`; tenths below ten seconds, hours above one."""
     if seconds < 10:

@@ -19,6 +19,7 @@ from overnight.cli.context import (
     progress_console,
 )
 from overnight.config import Environment
+from overnight.wording import counted
 
 if TYPE_CHECKING:
     from overnight.shards.build import Order, WriteShards
@@ -121,7 +122,9 @@ def verify(
     verifying.raise_for(shards, problems)
     if not as_json:
         total = shards.manifest
-        console.print(f"Shard set {shards.name} is ok: {len(total.shards):,} shards, {total.images:,} images.")
+        console.print(
+            f"Shard set {shards.name} is ok: {counted(len(total.shards), 'shard')}, {counted(total.images, 'image')}."
+        )
 
 
 def show(
@@ -208,8 +211,8 @@ def _report(shards: "ShardSet", as_json: bool) -> None:
         return
     total = shards.manifest
     console.print(
-        f"Shard set {shards.name}: {total.images:,} images in {len(total.shards):,} shards, {total.bytes:,} bytes; "
-        f"digest {shards.sha256[:12]}."
+        f"Shard set {shards.name}: {counted(total.images, 'image')} in {counted(len(total.shards), 'shard')}, "
+        f"{total.bytes:,} bytes; digest {shards.sha256[:12]}."
     )
     for reasons, what in ((found.converted, "Converted"), (found.quarantined, "Quarantined")):
         if reasons:

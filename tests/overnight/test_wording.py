@@ -13,6 +13,8 @@ from overnight import wording
         (wording.points(0.004), "+0.4"),
         (wording.signed(-1200), "−1,200"),
         (wording.signed(0), "0"),
+        (wording.counted(1, "shard"), "1 shard"),
+        (wording.counted(1200, "shard"), "1,200 shards"),
         (wording.duration(9.64), "9.6 s"),
         (wording.duration(125.3), "2 min 05 s"),
         (wording.duration(3599.7), "1 h 00 min"),
