@@ -23,9 +23,9 @@ def signed(count: int) -> str:
     return f"{count:+,}".replace("-", "−") if count else "0"
 
 
-def counted(count: int, noun: str) -> str:
-    """`1 shard`, `1,200 shards`: nouns that take an s."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def counted(count: int, one: str, many: str) -> str:
+    """`1 class`, `1,200 classes`."""
+    return f"{count:,} {one if count == 1 else many}"
 
 
 def duration(seconds: float) -> str:

@@ -23,6 +23,7 @@ from overnight.wording import counted
 
 if TYPE_CHECKING:
     from overnight.shards.build import Order, WriteShards
+    from overnight.shards.manifest import Manifest
     from overnight.shards.shardset import ShardSet
 
 LOCAL_RUNNER = "DirectRunner"
@@ -122,9 +123,7 @@ def verify(
     verifying.raise_for(shards, problems)
     if not as_json:
         total = shards.manifest
-        console.print(
-            f"Shard set {shards.name} is ok: {counted(len(total.shards), 'shard')}, {counted(total.images, 'image')}."
-        )
+        console.print(f"Shard set {shards.name} is ok: {_extent(total)}.")
 
 
 def show(
@@ -202,6 +201,11 @@ def _facts(shards: "ShardSet") -> dict[str, object]:
     }
 
 
+def _extent(total: "Manifest") -> str:
+    """`3,391 images in 8 shards`."""
+    return f"{counted(total.images, 'image', 'images')} in {counted(len(total.shards), 'shard', 'shards')}"
+
+
 def _report(shards: "ShardSet", as_json: bool) -> None:
     from overnight.shards.summary import summarize
 
@@ -210,10 +214,7 @@ def _report(shards: "ShardSet", as_json: bool) -> None:
         print_json({**_facts(shards), "converted": found.converted, "quarantine": found.quarantined})
         return
     total = shards.manifest
-    console.print(
-        f"Shard set {shards.name}: {counted(total.images, 'image')} in {counted(len(total.shards), 'shard')}, "
-        f"{total.bytes:,} bytes; digest {shards.sha256[:12]}."
-    )
+    console.print(f"Shard set {shards.name}: {_extent(total)}, {total.bytes:,} bytes; digest {shards.sha256[:12]}.")
     for reasons, what in ((found.converted, "Converted"), (found.quarantined, "Quarantined")):
         if reasons:
             listed = ", ".join(f"{name} {count:,}" for name, count in reasons.items())

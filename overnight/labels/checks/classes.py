@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from overnight.config import ValidationConfig
-from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, counted, nothing_before, part, percent
+from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, nothing_before, part, percent
 from overnight.labels.facts import ClassFacts, SnapshotFacts
 from overnight.labels.statistics import above_share_p_value, jensen_shannon, net_change_p_value
+from overnight.wording import counted
 
 
 def misspelled(facts: SnapshotFacts) -> Mapping[str, str]:

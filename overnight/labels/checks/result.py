@@ -35,11 +35,6 @@ def part(count: int, total: int, things: str) -> str:
     return f"{count:,} of {total:,} {things} ({percent(count / max(total, 1))})"
 
 
-def counted(count: int, one: str, many: str) -> str:
-    """`1 class`, `3 classes`."""
-    return f"{count:,} {one if count == 1 else many}"
-
-
 def nothing_before(name: str, threshold: float) -> CheckResult:
     """A check of change passes where there is no earlier snapshot."""
     message = "This is the first snapshot: there is nothing to compare with."

@@ -2,10 +2,11 @@
 
 from overnight.config import SplitConfig, ValidationConfig
 from overnight.labels.checks.classes import misspelled, unknown
-from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, counted, nothing_before, part, percent
+from overnight.labels.checks.result import SHOWN, CheckResult, Verdict, nothing_before, part, percent
 from overnight.labels.facts import ClassFacts, SnapshotFacts
 from overnight.labels.split import SPLITS
 from overnight.labels.statistics import above_share_p_value
+from overnight.wording import counted
 
 _ENOUGH = 2
 """A class that should have this many times the minimum in a split, and has not even the minimum, is badly split."""
