@@ -41,7 +41,7 @@ def test_a_set_is_built_extended_checked_and_shown(gallery, command):
     assert value["quarantine"] == {"empty": 1}
     assert json.loads(command("show", "--json")[1]) == value
     assert [each["name"] for each in json.loads(command("list", "--json")[1])] == ["0001", "0002"]
-    assert command("verify") == (0, "Shard set 0002 is ok: 3 shards, 11 images.\n", "")
+    assert command("verify") == (0, "Shard set 0002 is ok: 11 images in 3 shards.\n", "")
 
     shard = gallery.shards / "0001" / "shard-000000.tar"
     shard.unlink()
