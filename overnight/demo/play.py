@@ -19,7 +19,7 @@ MARKER = ".overnight-demo"
 MODEL = "classifier"
 JOB = Path("jobs/local.yaml")
 CONFIG = """\
-# The demo's environment. Every field: overnight/config.py.
+# The demo's environment. Every field: overnight/config/.
 environment: demo
 root: {root}
 gate:

@@ -1,26 +1,14 @@
-"""The environment: one YAML file, validated into frozen models; infra and the control plane read the same one."""
+"""What one environment holds: where things stand, how labels are judged, and its Google Cloud project if it has one."""
 
-import difflib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from pydantic import Field, model_validator
 
-from overnight.errors import OvernightError
+from overnight.config.google import GoogleConfig
+from overnight.config.section import Section
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-
-
-class ConfigError(OvernightError):
-    """The environment file is missing, is not YAML, or has a field that is wrong."""
-
-
-class Section(BaseModel):
-    """A part of the environment: unknown fields are errors, values do not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class LabelsConfig(Section):
@@ -121,6 +109,8 @@ class Environment(Section):
     validation: ValidationConfig = ValidationConfig()
     shards: ShardsConfig = ShardsConfig()
     gate: GateConfig = GateConfig()
+    google: GoogleConfig | None = None
+    """The project that infra/ provisions; without it everything stays on this machine."""
 
     @property
     def root_path(self) -> Path:
@@ -156,50 +146,3 @@ class Environment(Section):
     def models_path(self) -> Path:
         """The model registry."""
         return self.root_path / "models"
-
-
-def load(path: Path) -> Environment:
-    """Read and validate an environment file.
-
-    Raises ConfigError naming the file, the field and the remedy.
-    """
-    try:
-        data = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(
-            "there is no such environment file",
-            where=str(path),
-            remedy="give one with --config, such as config/local.yaml",
-        ) from None
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"this is not YAML: {' '.join(str(error).split())}", where=str(path)) from None
-    if not isinstance(data, dict):
-        raise ConfigError("an environment file must be a mapping of fields", where=str(path))
-    try:
-        return Environment.model_validate(data)
-    except ValidationError as error:
-        raise _explain(path, error) from None
-
-
-def _explain(path: Path, error: ValidationError) -> ConfigError:
-    # A misspelt required field is both unknown and missing: the spelling is what to tell.
-    first = min(error.errors(include_url=False), key=lambda problem: problem["type"] != "extra_forbidden")
-    field = ".".join(str(part) for part in first["loc"]) or "the file"
-    if first["type"] == "extra_forbidden":
-        known = _fields(Environment, first["loc"][:-1])
-        close = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known fields: {', '.join(sorted(known))}"
-        return ConfigError("unknown field", where=f"{path}, {field}", remedy=hint)
-    if first["type"] == "missing":
-        return ConfigError("this field is missing", where=f"{path}, {field}", remedy="add it")
-    message = first["msg"].removeprefix("Value error, ")
-    return ConfigError(f"{message} (found {first['input']!r})", where=f"{path}, {field}", remedy="correct the value")
-
-
-def _fields(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
-    for part in location:
-        annotation = model.model_fields[part].annotation if part in model.model_fields else None
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-            return []
-        model = annotation
-    return list(model.model_fields)

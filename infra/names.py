@@ -1,0 +1,81 @@
+"""What everything is called: pure functions of the environment, so that stacks need not read each other's state."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from overnight.config import GoogleConfig
+
+Role = Literal["build", "check", "plan", "deploy", "pipeline", "training", "scheduler"]
+ROLES: dict[Role, str] = {
+    "build": "builds and pushes images on merge",
+    "check": "tests pull requests; may change nothing",
+    "plan": "plans infrastructure; reads only",
+    "deploy": "applies infrastructure after approval",
+    "pipeline": "runs the weekly pipeline and submits its jobs",
+    "training": "runs inside training jobs",
+    "scheduler": "starts pipelines when Cloud Scheduler is the engine",
+}
+"""One service account a role. Pull requests bring code nobody has read: neither build nor deploy may run it."""
+
+Purpose = Literal["data", "shards", "staging", "models", "logs"]
+Repository = Literal["images", "cache", "pipelines", "python"]
+Dataset = Literal["labels", "snapshots"]
+Agent = Literal["aiplatform", "aiplatform-cc", "cloudbuild", "artifactregistry", "pubsub"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """Names of one environment; two environments may share a project."""
+
+    environment: str
+    google: GoogleConfig
+
+    def account_id(self, role: Role) -> str:
+        """The part before the @; 6 to 30 characters."""
+        return f"{self.environment}-{role}"
+
+    def account(self, role: Role) -> str:
+        """The service account's e-mail address."""
+        return f"{self.account_id(role)}@{self.google.project_id}.iam.gserviceaccount.com"
+
+    def member(self, role: Role) -> str:
+        """The service account as an IAM member."""
+        return f"serviceAccount:{self.account(role)}"
+
+    def account_resource(self, role: Role) -> str:
+        """The service account as the resource that IAM policies and Cloud Build name."""
+        return f"projects/{self.google.project_id}/serviceAccounts/{self.account(role)}"
+
+    def agent(self, service: Agent) -> str:
+        """A Google service agent as an IAM member (vertex-facts 4: agents pull images, not job accounts)."""
+        return f"serviceAccount:service-{self.google.project_number}@gcp-sa-{service}.iam.gserviceaccount.com"
+
+    def bucket(self, purpose: Purpose) -> str:
+        """Bucket names are global: the project's id makes them ours."""
+        default = f"{self.google.project_id}-{self.environment}-{purpose}"
+        return self.google.storage.bucket_names.get(purpose, default)
+
+    def repository(self, purpose: Repository) -> str:
+        """An Artifact Registry repository's id."""
+        return f"{self.environment}-{purpose}"
+
+    def registry_host(self, format_: Literal["docker", "kfp", "python"]) -> str:
+        """The region's registry host for one format."""
+        return f"{self.google.region}-{format_}.pkg.dev"
+
+    def dataset(self, purpose: Dataset) -> str:
+        """BigQuery allows no hyphens."""
+        return f"{self.environment.replace('-', '_')}_{purpose}"
+
+    def key_ring(self) -> str:
+        """The KMS key ring; it can never be deleted, so its name must be able to come back."""
+        return f"{self.environment}-overnight"
+
+    def key(self, purpose: Literal["storage", "bigquery", "registry", "training"]) -> str:
+        """A KMS key's full name, for the stacks that use it."""
+        ring = f"projects/{self.google.project_id}/locations/{self.google.region}/keyRings/{self.key_ring()}"
+        return f"{ring}/cryptoKeys/{purpose}"
+
+    def prefixed(self, name: str) -> str:
+        """Any other name, told apart by environment: triggers, topics, schedules, alert policies."""
+        return f"{self.environment}-{name}"

@@ -1,0 +1,1 @@
+"""Four stacks by life cycle: foundation, artifacts, delivery, training."""

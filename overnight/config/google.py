@@ -1,0 +1,140 @@
+"""The Google Cloud side of an environment: project, places, names, keys, and what the stacks provision in them."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from overnight.config.delivery import CloudBuildConfig
+from overnight.config.section import Section
+from overnight.config.training import BudgetConfig, MonitoringConfig, PersistentResource, SchedulesConfig
+
+REGION = r"^[a-z]+-[a-z]+[0-9]+$"
+Region = Annotated[
+    str, Field(pattern=REGION, description="one region, such as europe-west4; multi-regions such as EU do not train")
+]
+BucketName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9][a-z0-9_-]{1,61}[a-z0-9]$",
+        description="a bucket name: 3 to 63 lower-case letters, digits, '-' and '_', no dots",
+    ),
+]
+Days = Annotated[int, Field(ge=1, le=3650, description="whole days, 1 to 3650")]
+LabelKey = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
+LabelValue = Annotated[str, Field(pattern=r"^[a-z0-9_-]{0,63}$")]
+Principal = Annotated[
+    str,
+    Field(
+        pattern=r"^(group|user|serviceAccount|domain|principal|principalSet):[^\s]+$",
+        description="an IAM principal, such as group:analysts@example.com",
+    ),
+]
+
+BUCKETS = ("data", "shards", "staging", "models", "logs")
+"""Each one's purpose: originals; shard sets; pipeline root and checkpoints; models and run records; access logs."""
+RESERVED_LABELS = ("environment", "managed_by", "stack")
+"""Set by the stacks themselves."""
+
+
+class StateConfig(Section):
+    """Where Terraform keeps its state."""
+
+    bucket: BucketName
+    """Made before anything else, by `python -m infra.bootstrap`."""
+    prefix: str = Field(
+        default="overnight",
+        pattern=r"^[a-z0-9][a-z0-9/_-]{0,60}$",
+        description="an object prefix: lower-case letters, digits, '/', '-' and '_'",
+    )
+
+
+class CmekConfig(Section):
+    """Customer-managed encryption keys for buckets, datasets, registries and Vertex AI."""
+
+    enabled: bool = False
+    rotation_days: int = Field(default=90, ge=1, le=365, description="days between two key versions, 1 to 365")
+
+
+class StorageConfig(Section):
+    """Buckets: names where the default `<project_id>-<environment>-<purpose>` does not do, and how long things stay."""
+
+    bucket_names: dict[Literal["data", "shards", "staging", "models", "logs"], BucketName] = {}
+    noncurrent_days: Days = 30
+    """How long a replaced or deleted object of `data`, `shards` and `models` can still be brought back as a version."""
+    soft_delete_days: int = Field(default=30, ge=7, le=90, description="days, 7 to 90 (Cloud Storage's own bounds)")
+    """How long a deleted object of these buckets can be restored, versions included."""
+    staging_days: Days = 30
+    """Pipeline roots and checkpoints older than this are deleted: longer than any run."""
+    logs_days: Days = 400
+    data_nearline_days: Days = 90
+    """Originals are read once, when they become shards; after this many days they move to Nearline."""
+
+
+class BigQueryConfig(Section):
+    """The label dataset, which analysts edit, and the dataset of dated snapshots."""
+
+    analysts: list[Principal] = []
+    """Who may edit the label table."""
+    snapshot_days: Days = 400
+    """A snapshot table is dropped after this many days; its exported Parquet in the shards bucket stays."""
+
+
+class ArtifactRegistryConfig(Section):
+    """How long images and packages are kept."""
+
+    keep_recent_versions: int = Field(default=30, ge=1, le=1000, description="a count, 1 to 1000")
+    """The newest versions of each image; KEEP always wins over DELETE."""
+    untagged_days: Days = 180
+    """Only images without a tag are ever deleted: a release is tagged by its commit, so a digest in use stays."""
+    cache_days: Days = 14
+    """Build caches can be made again."""
+
+
+class GoogleConfig(Section):
+    """One Google Cloud project."""
+
+    project_id: str = Field(
+        pattern=r"^[a-z][a-z0-9-]{4,28}[a-z0-9]$",
+        description="the project's id, not its display name: 6 to 30 lower-case letters, digits and hyphens",
+    )
+    project_number: str = Field(
+        pattern=r"^[1-9][0-9]{5,14}$", description='the project\'s number in quotes, such as "481516234207"'
+    )
+    region: Region
+    allowed_regions: list[Region] = []
+    """Regions that policies accept; `region` alone when empty."""
+    labels: dict[str, str]
+    """On everything that carries labels; `owner` and `cost_center` are required."""
+    protect: bool = True
+    """Stateful resources refuse to be destroyed. Only for an environment that is to be torn down: false."""
+    state: StateConfig
+    cmek: CmekConfig = CmekConfig()
+    storage: StorageConfig = StorageConfig()
+    bigquery: BigQueryConfig = BigQueryConfig()
+    artifact_registry: ArtifactRegistryConfig = ArtifactRegistryConfig()
+    cloud_build: CloudBuildConfig
+    persistent_resources: list[PersistentResource] = []
+    schedules: SchedulesConfig
+    monitoring: MonitoringConfig
+    budget: BudgetConfig
+
+    @model_validator(mode="after")
+    def _labels_fit(self) -> "GoogleConfig":
+        for required in ("owner", "cost_center"):
+            if required not in self.labels:
+                raise ValueError(f"labels has no {required!r}; add it, the policies and the bill need it")
+        for key, value in self.labels.items():
+            if key in RESERVED_LABELS:
+                raise ValueError(f"label {key!r} is set by the stacks themselves; remove it from labels")
+            if not re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", key) or not re.fullmatch(r"[a-z0-9_-]{0,63}", value):
+                raise ValueError(
+                    f"label {key}: {value!r} must be lower-case letters, digits, '-' and '_', at most 63 characters"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _regions_agree(self) -> "GoogleConfig":
+        if self.allowed_regions and self.region not in self.allowed_regions:
+            raise ValueError(f"region {self.region!r} is not in allowed_regions {self.allowed_regions}; add it there")
+        return self

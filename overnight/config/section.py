@@ -1,0 +1,18 @@
+"""What every part of the environment file is: a frozen model that knows its own words for a wrong value."""
+
+from pydantic import BaseModel, ConfigDict
+
+from overnight.errors import OvernightError
+
+
+class ConfigError(OvernightError):
+    """The environment file is missing, is not YAML, or has a field that is wrong."""
+
+
+class Section(BaseModel):
+    """A part of the environment: unknown fields are errors, values do not change.
+
+    A field's `description` says which values fit ("a region, such as us-central1"); it becomes the remedy.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
