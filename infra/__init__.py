@@ -1,1 +1,1 @@
-"""The infrastructure: CDK for Terraform stacks that read one environment file and provision its Google Cloud project."""
+"""The infrastructure: CDK for Terraform stacks that read one environment file and provision its project."""

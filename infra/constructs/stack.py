@@ -1,4 +1,4 @@
-"""What all four stacks have: providers, state, labels, and an output that tells the policies what the config demands."""
+"""What all four stacks have: providers, state, labels, and an output of what policies hold a plan against."""
 
 from typing import Any, ClassVar
 
