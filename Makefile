@@ -1,4 +1,4 @@
-.PHONY: help setup demo test lint format lock bench clean
+.PHONY: help setup demo test infra-setup infra-test synth lint format lock bench clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -12,8 +12,17 @@ demo: setup ## Three weeks of retraining on real pictures, in ./demo (two to fou
 
 test: lint ## Everything that is checked: lint, types, tests with coverage (about 6 minutes)
 	@rm -f .coverage .coverage.*
-	@.venv/bin/coverage run -m pytest $(PYTEST_ARGS)
+	@.venv/bin/coverage run -m pytest --ignore=tests/infra --ignore=tests/terraform --ignore=tests/policies $(PYTEST_ARGS)
 	@.venv/bin/coverage combine --quiet && .venv/bin/coverage report | grep TOTAL
+
+infra-setup: setup ## Bring what the infrastructure needs: framework, bindings, emulated provider, cdktf command
+	@scripts/setup-infra
+
+infra-test: infra-setup ## Real Terraform over all stacks against an emulated provider, policies, mutations (under 3 minutes)
+	@.venv/bin/python -m pytest tests/infra tests/terraform tests/policies $(PYTEST_ARGS)
+
+synth: infra-setup ## Write the stacks of CONFIG (default config/example.yaml) as Terraform JSON into cdktf.out
+	@.venv/bin/python -m infra --config $(or $(CONFIG),config/example.yaml)
 
 lint: setup ## Formatting, ruff, mypy --strict, clang-format, warnings as errors
 	@.venv/bin/ruff format --check --quiet . && .venv/bin/ruff check --quiet .
@@ -28,4 +37,4 @@ lock: setup ## Resolve the dependencies again into requirements/lock.txt
 	@scripts/lock
 
 clean: ## Remove what was built; keeps data and downloads
-	@rm -rf .venv build trainer/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+	@rm -rf .venv .venv-emulator infra/cli/node_modules cdktf.out build trainer/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

@@ -1,6 +1,7 @@
 """The arrows between folders that docs/architecture.md draws, read from the sources."""
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -18,6 +19,24 @@ def imported(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def code(path: Path) -> str:
+    """The source without docstrings and comments."""
+    return ast.unparse(_without_docstrings(ast.parse(path.read_text())))
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            kept = [line for line in body if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))]
+            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+    return tree
+
+
+def infra_sources() -> list[Path]:
+    return [path for path in (ROOT / "infra").rglob("*.py") if "node_modules" not in path.parts]
 
 
 def part(name: str) -> str:
@@ -53,3 +72,20 @@ def test_arrows_between_parts_never_form_a_circle() -> None:
 def test_vertex_local_knows_nothing_of_the_rest() -> None:
     """Anyone's Vertex AI client will use it: it must stand on its own."""
     assert arrows()["vertex_local"] <= {"errors", "files"}
+
+
+def test_the_stacks_know_the_environment_and_nothing_else_of_the_control_plane() -> None:
+    for path in infra_sources():
+        uses = {part(name) for name in imported(path) if name.startswith("overnight.")}
+        assert uses <= {"config", "errors", "files", "machines"}, path
+
+
+def test_the_control_plane_does_not_import_the_stacks() -> None:
+    for path in (ROOT / "overnight").rglob("*.py"):
+        assert not [name for name in imported(path) if name.split(".")[0] == "infra"], path
+
+
+def test_one_file_names_the_framework_and_its_bindings() -> None:
+    """Moving to the framework's fork, or to its next one, is a change of one file."""
+    naming = [path for path in infra_sources() if re.search("import cdkt|cdkt[fn]_|cdkt[fn][.]", code(path))]
+    assert [path.name for path in naming] == ["cdk.py"]
