@@ -14,7 +14,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_the_local_environment_is_complete_as_it_is() -> None:
-    environment = load(Path(__file__).parents[2] / "config" / "local.yaml")
+    environment = load(Path(__file__).parents[3] / "config" / "local.yaml")
     assert environment.environment == "local"
     assert environment.shards_path == environment.root_path / "shards"
 
