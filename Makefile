@@ -1,4 +1,4 @@
-.PHONY: help setup demo test infra-setup infra-test synth lint format lock bench clean
+.PHONY: help setup demo test infra-setup infra-test synth plan-real lint format lock bench clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -23,6 +23,9 @@ infra-test: infra-setup ## Real Terraform over all stacks against an emulated pr
 
 synth: infra-setup ## Write the stacks of CONFIG (default config/example.yaml) as Terraform JSON into cdktf.out
 	@.venv/bin/python -m infra --config $(or $(CONFIG),config/example.yaml)
+
+plan-real: infra-setup ## Plan all stacks of CONFIG against its real project, and hold the plans against the policies
+	@scripts/plan-real $(or $(CONFIG),config/example.yaml)
 
 lint: setup ## Formatting, ruff, mypy --strict, clang-format, warnings as errors
 	@.venv/bin/ruff format --check --quiet . && .venv/bin/ruff check --quiet .
