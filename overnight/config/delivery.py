@@ -1,16 +1,21 @@
 """The Cloud Build side of an environment: the repository, who builds, where."""
 
-from pydantic import Field
+import re
+
+from pydantic import Field, field_validator
 
 from overnight.config.section import Section
+
+DIGEST_REFERENCE = r"[a-z0-9.-]+\.[a-z]{2,}(:[0-9]+)?(/[a-z0-9._-]+)+@sha256:[0-9a-f]{64}"
+GONE_REGISTRY = r"([a-z]+\.)?gcr\.io/"
 
 
 class RepositoryConfig(Section):
     """The Git repository, linked through a 2nd-generation connection to GitHub."""
 
     remote_uri: str = Field(
-        pattern=r"^https://[a-z0-9.-]+/[A-Za-z0-9._-]+/[A-Za-z0-9._-]+\.git$",
-        description="the HTTPS clone address, such as https://github.com/acme/vision.git",
+        pattern=r"^https://github\.com/[A-Za-z0-9-]+/[A-Za-z0-9._-]+\.git$",
+        description="the HTTPS clone address on GitHub, such as https://github.com/acme/vision.git",
     )
     app_installation_id: str = Field(
         pattern=r"^[0-9]{4,12}$", description="the number of the Cloud Build GitHub app's installation, in quotes"
@@ -33,6 +38,8 @@ class PrivatePoolConfig(Section):
         description="a Compute Engine machine type, such as e2-standard-8",
     )
     disk_size_gb: int = Field(default=200, ge=100, le=4000, description="GB, 100 to 4000")
+    no_external_ip: bool = True
+    """Builds then reach nothing but what the peered network and Google's own addresses offer."""
     peered_network: str | None = Field(
         default=None,
         pattern=r"^projects/[0-9]+/global/networks/[a-z]([a-z0-9-]{0,61}[a-z0-9])?$",
@@ -44,4 +51,27 @@ class CloudBuildConfig(Section):
     """Triggers and where their builds run; the steps themselves stand in cloudbuild/*.yaml."""
 
     repository: RepositoryConfig
+    builder_image: str = Field(
+        description="an image by digest, such as us-central1-docker.pkg.dev/acme-vision/prod-images/builder@sha256:…"
+    )
+    """What the steps for tests and infrastructure run in: Python 3.11, Node.js 20, Terraform, conftest, a C++
+    compiler. Named by digest, so that the tools that change production change by review."""
     private_pool: PrivatePoolConfig | None = None
+    notifications: bool = True
+    """Make the topic `cloud-builds`, to which Cloud Build publishes every build of the project once it exists.
+
+    The name is the service's and there is one a project: of two environments in a project, one says true.
+    """
+
+    @field_validator("builder_image")
+    @classmethod
+    def _named_by_digest(cls, image: str) -> str:
+        if re.match(GONE_REGISTRY, image):
+            raise ValueError(
+                "Container Registry (gcr.io) is gone; push the image to Artifact Registry (…-docker.pkg.dev)"
+            )
+        if "@" not in image:
+            raise ValueError("a tag can move; name the builder image by digest (…@sha256:<64 hex digits>)")
+        if not re.fullmatch(DIGEST_REFERENCE, image):
+            raise ValueError("the builder image must read host/path@sha256:<64 hex digits>")
+        return image
