@@ -19,7 +19,11 @@ ROLES: dict[Role, str] = {
 
 Purpose = Literal["data", "shards", "staging", "models", "logs"]
 Repository = Literal["images", "cache", "pipelines", "python"]
+Format = Literal["docker", "kfp", "python"]
+FORMATS: dict[Repository, Format] = {"images": "docker", "cache": "docker", "pipelines": "kfp", "python": "python"}
+"""What each repository holds."""
 Dataset = Literal["labels", "snapshots"]
+Key = Literal["storage", "bigquery", "registry", "training"]
 Agent = Literal["aiplatform", "aiplatform-cc", "cloudbuild", "artifactregistry", "pubsub"]
 
 
@@ -59,19 +63,27 @@ class Names:
         """An Artifact Registry repository's id."""
         return f"{self.environment}-{purpose}"
 
-    def registry_host(self, format_: Literal["docker", "kfp", "python"]) -> str:
+    def registry_host(self, format_: Format) -> str:
         """The region's registry host for one format."""
         return f"{self.google.region}-{format_}.pkg.dev"
+
+    def repository_path(self, purpose: Repository) -> str:
+        """Where clients of the repository's format find it, without scheme: HOST/PROJECT/REPOSITORY."""
+        return f"{self.registry_host(FORMATS[purpose])}/{self.google.project_id}/{self.repository(purpose)}"
 
     def dataset(self, purpose: Dataset) -> str:
         """BigQuery allows no hyphens."""
         return f"{self.environment.replace('-', '_')}_{purpose}"
 
+    def custom_role(self, name: str) -> str:
+        """A custom role as bindings name it; its id, the last part, allows no hyphens."""
+        return f"projects/{self.google.project_id}/roles/{self.environment.replace('-', '_')}_{name}"
+
     def key_ring(self) -> str:
         """The KMS key ring; it can never be deleted, so its name must be able to come back."""
         return f"{self.environment}-overnight"
 
-    def key(self, purpose: Literal["storage", "bigquery", "registry", "training"]) -> str:
+    def key(self, purpose: Key) -> str:
         """A KMS key's full name, for the stacks that use it."""
         ring = f"projects/{self.google.project_id}/locations/{self.google.region}/keyRings/{self.key_ring()}"
         return f"{ring}/cryptoKeys/{purpose}"
