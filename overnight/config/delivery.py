@@ -15,14 +15,15 @@ class RepositoryConfig(Section):
 
     remote_uri: str = Field(
         pattern=r"^https://github\.com/[A-Za-z0-9-]+/[A-Za-z0-9._-]+\.git$",
-        description="the HTTPS clone address on GitHub, such as https://github.com/acme/vision.git",
+        description="its HTTPS clone address on GitHub, such as https://github.com/acme/vision.git",
     )
     app_installation_id: str = Field(
         pattern=r"^[0-9]{4,12}$", description="the number of the Cloud Build GitHub app's installation, in quotes"
     )
     oauth_token_secret_version: str = Field(
-        pattern=r"^projects/[a-z0-9-]+/secrets/[A-Za-z0-9_-]+/versions/([0-9]+|latest)$",
-        description="a Secret Manager version, such as projects/acme-vision/secrets/github-token/versions/1",
+        pattern=r"^projects/[a-z0-9-]+/secrets/[A-Za-z0-9_-]{1,255}/versions/[1-9][0-9]*$",
+        description="a Secret Manager version by number ('latest' may change between plan and apply), such as "
+        "projects/acme-vision/secrets/github-token/versions/1",
     )
     main_branch: str = Field(
         default="main", pattern=r"^[A-Za-z0-9._/-]+$", description="a branch name, not a regular expression"
@@ -37,13 +38,13 @@ class PrivatePoolConfig(Section):
         pattern=r"^(e2|n2|n2d|c3)-(standard|highmem|highcpu)-[0-9]+$",
         description="a Compute Engine machine type, such as e2-standard-8",
     )
-    disk_size_gb: int = Field(default=200, ge=100, le=4000, description="GB, 100 to 4000")
+    disk_size_gb: int = Field(default=200, ge=100, le=4000, description="a size of 100 to 4000 GB")
     no_external_ip: bool = True
     """Builds then reach nothing but what the peered network and Google's own addresses offer."""
     peered_network: str | None = Field(
         default=None,
         pattern=r"^projects/[0-9]+/global/networks/[a-z]([a-z0-9-]{0,61}[a-z0-9])?$",
-        description="projects/PROJECT_NUMBER/global/networks/NAME",
+        description="a network as projects/PROJECT_NUMBER/global/networks/NAME",
     )
 
 
@@ -73,5 +74,5 @@ class CloudBuildConfig(Section):
         if "@" not in image:
             raise ValueError("a tag can move; name the builder image by digest (…@sha256:<64 hex digits>)")
         if not re.fullmatch(DIGEST_REFERENCE, image):
-            raise ValueError("the builder image must read host/path@sha256:<64 hex digits>")
+            raise ValueError(f"{image!r} does not name a digest; write the image as host/path@sha256:<64 hex digits>")
         return image

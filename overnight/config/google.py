@@ -3,11 +3,19 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from overnight.config.delivery import CloudBuildConfig
 from overnight.config.section import Section
 from overnight.config.training import BudgetConfig, MonitoringConfig, PersistentResource, SchedulesConfig
+
+
+def _not_googles(name: str) -> str:
+    """Cloud Storage's rule for bucket names."""
+    if name.startswith("goog") or "google" in name:
+        raise ValueError(f"the bucket name {name!r} begins with 'goog' or contains 'google'; choose another")
+    return name
+
 
 REGION = r"^[a-z]+-[a-z]+[0-9]+$"
 Region = Annotated[
@@ -19,15 +27,15 @@ BucketName = Annotated[
         pattern=r"^[a-z0-9][a-z0-9_-]{1,61}[a-z0-9]$",
         description="a bucket name: 3 to 63 lower-case letters, digits, '-' and '_', no dots",
     ),
+    AfterValidator(_not_googles),
 ]
 Days = Annotated[int, Field(ge=1, le=3650, description="whole days, 1 to 3650")]
-LabelKey = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
-LabelValue = Annotated[str, Field(pattern=r"^[a-z0-9_-]{0,63}$")]
+LabelValue = Annotated[str, Field(description="text of at most 63 lower-case letters, digits, '-' and '_'")]
 Principal = Annotated[
     str,
     Field(
         pattern=r"^(group|user|serviceAccount|domain|principal|principalSet):[^\s]+$",
-        description="an IAM principal, such as group:analysts@example.com",
+        description="a named IAM principal, such as group:analysts@example.com; never allUsers",
     ),
 ]
 
@@ -35,6 +43,8 @@ BUCKETS = ("data", "shards", "staging", "models", "logs")
 """Each one's purpose: originals; shard sets; pipeline root and checkpoints; models and run records; access logs."""
 RESERVED_LABELS = ("environment", "managed_by", "stack")
 """Set by the stacks themselves."""
+MAX_LABELS = 64
+"""On one resource (Resource Manager's bound), those of the stacks included."""
 
 
 class StateConfig(Section):
@@ -44,8 +54,9 @@ class StateConfig(Section):
     """Made before anything else, by `python -m infra.bootstrap`."""
     prefix: str = Field(
         default="overnight",
-        pattern=r"^[a-z0-9][a-z0-9/_-]{0,60}$",
-        description="an object prefix: lower-case letters, digits, '/', '-' and '_'",
+        pattern=r"^[a-z0-9_-]+(/[a-z0-9_-]+)*$",
+        max_length=60,
+        description="an object prefix such as overnight or team/overnight: lower-case letters, digits, '-' and '_'",
     )
 
 
@@ -104,7 +115,7 @@ class GoogleConfig(Section):
     region: Region
     allowed_regions: list[Region] = []
     """Regions that policies accept; `region` alone when empty."""
-    labels: dict[str, str]
+    labels: dict[str, LabelValue] = Field(description="labels with at least owner and cost_center")
     """On everything that carries labels; `owner` and `cost_center` are required."""
     protect: bool = True
     """Stateful resources refuse to be destroyed. Only for an environment that is to be torn down: false."""
@@ -119,22 +130,21 @@ class GoogleConfig(Section):
     monitoring: MonitoringConfig
     budget: BudgetConfig
 
-    @model_validator(mode="after")
-    def _labels_fit(self) -> "GoogleConfig":
+    @field_validator("labels")
+    @classmethod
+    def _labels_fit(cls, labels: dict[str, str]) -> dict[str, str]:
         for required in ("owner", "cost_center"):
-            if required not in self.labels:
-                raise ValueError(f"labels has no {required!r}; add it, the policies and the bill need it")
-        for key, value in self.labels.items():
+            if required not in labels:
+                raise ValueError(f"{required!r} is missing; add it, the policies and the bill need it")
+        if len(labels) + len(RESERVED_LABELS) > MAX_LABELS:
+            most = MAX_LABELS - len(RESERVED_LABELS)
+            raise ValueError(f"{len(labels)} labels are too many; keep at most {most}, the stacks add their own")
+        for key, value in labels.items():
             if key in RESERVED_LABELS:
-                raise ValueError(f"label {key!r} is set by the stacks themselves; remove it from labels")
+                raise ValueError(f"{key!r} is set by the stacks themselves; remove it")
             if not re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", key) or not re.fullmatch(r"[a-z0-9_-]{0,63}", value):
                 raise ValueError(
-                    f"label {key}: {value!r} must be lower-case letters, digits, '-' and '_', at most 63 characters"
+                    f"the label {key}: {value!r} does not fit; "
+                    "give at most 63 lower-case letters, digits, '-' and '_', its key beginning with a letter"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _regions_agree(self) -> "GoogleConfig":
-        if self.allowed_regions and self.region not in self.allowed_regions:
-            raise ValueError(f"region {self.region!r} is not in allowed_regions {self.allowed_regions}; add it there")
-        return self
+        return labels

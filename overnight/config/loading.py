@@ -1,15 +1,20 @@
 """Reading an environment file; what is wrong with it becomes one sentence."""
 
-import difflib
+import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.constructor import DuplicateKeyError, SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from overnight.config.environment import Environment
+from overnight.config.mistakes import first_of
 from overnight.config.section import ConfigError
+from overnight.config.words import mistakes
+
+START = "start from config/example.yaml, or config/local.yaml without Google Cloud"
 
 
 def load(path: Path) -> Environment:
@@ -17,43 +22,77 @@ def load(path: Path) -> Environment:
 
     Raises ConfigError naming the file, the field and the remedy.
     """
+    return validate(path, read(path))
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The file's fields, not yet validated. Raises ConfigError."""
+    data = _parse(path)
+    if data is None:
+        raise ConfigError("the file is empty", where=str(path), remedy=START)
+    if not isinstance(data, dict):
+        found = "a list" if isinstance(data, list) else "one value"
+        raise ConfigError(
+            f"an environment is a mapping of fields, this file holds {found}", where=str(path), remedy=START
+        )
+    return data
+
+
+def validate(path: Path, data: dict[str, Any]) -> Environment:
+    """The environment that `data` (read from `path`) describes. Raises ConfigError."""
     try:
-        data = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        return Environment.model_validate(data)
+    except ValidationError as error:
+        raise first_of(path, mistakes(Environment, error.errors(include_url=False))) from None
+
+
+class _Constructor(SafeConstructor):
+    """YAML's plain types, but a day that does not exist stays text: its field then says so, by name."""
+
+    def construct_day(self, node: Any) -> Any:
+        try:
+            return self.construct_yaml_timestamp(node)
+        except ValueError:
+            return node.value
+
+
+_Constructor.add_constructor("tag:yaml.org,2002:timestamp", _Constructor.construct_day)
+
+
+def _parse(path: Path) -> Any:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = _Constructor
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(
             "there is no such environment file",
             where=str(path),
             remedy="give one with --config, such as config/local.yaml",
         ) from None
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"this is not YAML: {' '.join(str(error).split())}", where=str(path)) from None
-    if not isinstance(data, dict):
-        raise ConfigError("an environment file must be a mapping of fields", where=str(path))
-    try:
-        return Environment.model_validate(data)
-    except ValidationError as error:
-        raise _explain(path, error) from None
+    except OSError as error:
+        raise ConfigError(
+            f"this cannot be read: {error.strerror}", where=str(path), remedy="give a YAML file"
+        ) from None
+    except UnicodeDecodeError:
+        raise ConfigError("this is not text in UTF-8", where=str(path), remedy="save it as UTF-8") from None
+    except YAMLError as error:
+        raise _not_yaml(path, error) from None
 
 
-def _explain(path: Path, error: ValidationError) -> ConfigError:
-    # A misspelt required field is both unknown and missing: the spelling is what to tell.
-    first = min(error.errors(include_url=False), key=lambda problem: problem["type"] != "extra_forbidden")
-    field = ".".join(str(part) for part in first["loc"]) or "the file"
-    if first["type"] == "extra_forbidden":
-        known = _fields(Environment, first["loc"][:-1])
-        close = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known fields: {', '.join(sorted(known))}"
-        return ConfigError("unknown field", where=f"{path}, {field}", remedy=hint)
-    if first["type"] == "missing":
-        return ConfigError("this field is missing", where=f"{path}, {field}", remedy="add it")
-    message = first["msg"].removeprefix("Value error, ")
-    return ConfigError(f"{message} (found {first['input']!r})", where=f"{path}, {field}", remedy="correct the value")
-
-
-def _fields(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
-    for part in location:
-        annotation = model.model_fields[part].annotation if part in model.model_fields else None
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-            return []
-        model = annotation
-    return list(model.model_fields)
+def _not_yaml(path: Path, error: YAMLError) -> ConfigError:
+    if not isinstance(error, MarkedYAMLError) or error.problem is None:
+        return ConfigError(
+            "this is not YAML: it holds characters that do not print", where=str(path), remedy="remove them"
+        )
+    where = f"{path} line {error.problem_mark.line + 1}" if error.problem_mark else str(path)
+    problem = str(error.problem)
+    if isinstance(error, DuplicateKeyError):
+        key = re.search(r'duplicate key "(.*?)"', problem)
+        name = f", {key[1]}" if key else ""
+        return ConfigError("this field appears twice", where=f"{where}{name}", remedy="remove one of them")
+    if r"'\t'" in problem:
+        return ConfigError("a tab stands where YAML wants spaces", where=where, remedy="indent with spaces")
+    if "another document" in problem:
+        return ConfigError("a second document begins here", where=where, remedy="keep one, and remove the '---'")
+    return ConfigError(f"this is not YAML: {problem}", where=where, remedy="check its indent, quotes and colons")

@@ -12,7 +12,9 @@ class ConfigError(OvernightError):
 class Section(BaseModel):
     """A part of the environment: unknown fields are errors, values do not change.
 
-    A field's `description` says which values fit ("a region, such as us-central1"); it becomes the remedy.
+    A field's `description` says which values fit ("a region, such as us-central1"); after "give" it becomes the remedy.
+    A validator's message is a whole sentence: the problem, a semicolon, the remedy.
+    Values are taken as YAML reads them: a quoted number is text, `true` is not a count.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)

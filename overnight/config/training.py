@@ -1,19 +1,30 @@
 """The Vertex AI side of an environment: pools, schedules, alerts, budget; fields are named as Terraform names them."""
 
-import re
-from datetime import date
-from typing import Annotated, Literal
-from zoneinfo import available_timezones
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from overnight.config.cron import Cron
 from overnight.config.section import Section
+
+
+def _day(value: Any) -> date:
+    """A day, also in quotes; a moment or a number is not one."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{value} is not a day; give one such as 2027-06-30") from None
+
 
 Email = Annotated[
     str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$", description="an e-mail address, such as oncall@example.com")
 ]
 TEMPLATE_URI = r"^https://[a-z]+-[a-z]+[0-9]+-kfp\.pkg\.dev/[a-z0-9-]+/[a-z0-9-]+/[a-z0-9-]+/sha256:[0-9a-f]{64}$"
-CRON_FIELD = re.compile(r"^[0-9A-Za-z*/,-]+$")
+Day = Annotated[date, BeforeValidator(_day)]
+Threshold = Annotated[float, Field(gt=0, le=2, description="a share of the amount, above 0 and up to 2")]
 
 
 class MachineSpec(Section):
@@ -26,20 +37,23 @@ class MachineSpec(Section):
     @model_validator(mode="after")
     def _both_or_none(self) -> "MachineSpec":
         if (self.accelerator_type is None) != (self.accelerator_count is None):
-            raise ValueError("give accelerator_type and accelerator_count both, or neither")
+            raise ValueError("accelerator_type and accelerator_count go together; give both, or neither")
         return self
 
 
 class AutoscalingSpec(Section):
     """Bounds between which the service adds and removes replicas."""
 
-    min_replica_count: int = Field(ge=1, le=1000, description="at least 1: only Ray clusters may go down to 0")
-    max_replica_count: int = Field(ge=1, le=1000, description="more than min_replica_count")
+    min_replica_count: int = Field(ge=1, le=1000, description="at least 1 replica: only Ray clusters may go down to 0")
+    max_replica_count: int = Field(ge=1, le=1000, description="more replicas than min_replica_count, up to 1000")
 
     @model_validator(mode="after")
     def _a_range(self) -> "AutoscalingSpec":
         if self.max_replica_count <= self.min_replica_count:
-            raise ValueError("max_replica_count must be more than min_replica_count; or set replica_count alone")
+            raise ValueError(
+                f"max_replica_count {self.max_replica_count} is not more than min_replica_count "
+                f"{self.min_replica_count}; give more, or replica_count instead of autoscaling_spec"
+            )
         return self
 
 
@@ -47,25 +61,26 @@ class DiskSpec(Section):
     """The boot disk of each replica; a job must ask for exactly the same to be placed on the pool."""
 
     boot_disk_type: Literal["pd-ssd", "pd-standard", "hyperdisk-balanced"] = "pd-ssd"
-    boot_disk_size_gb: int = Field(default=100, ge=100, le=64000, description="GB, 100 to 64000")
+    boot_disk_size_gb: int = Field(default=100, ge=100, le=64000, description="a size of 100 to 64000 GB")
 
 
 class ResourcePool(Section):
     """Machines of one kind; `replica_count` or `autoscaling_spec`, not both."""
 
     machine_spec: MachineSpec
-    replica_count: int | None = Field(default=None, ge=1, le=1000, description="replicas, at least 1")
+    replica_count: int | None = Field(default=None, ge=1, le=1000, description="at least 1 replica, or remove the pool")
     autoscaling_spec: AutoscalingSpec | None = None
     disk_spec: DiskSpec = DiskSpec()
     usd_per_replica_hour: float = Field(
-        gt=0, description="US dollars a replica and hour with the service's fee, from your price list"
+        gt=0, description="US dollars for one replica and hour with the service's fee, from your price list"
     )
     """Prices change: none is built in."""
 
     @model_validator(mode="after")
     def _one_size(self) -> "ResourcePool":
         if (self.replica_count is None) == (self.autoscaling_spec is None):
-            raise ValueError("give either replica_count or autoscaling_spec")
+            given = "none" if self.replica_count is None else "both"
+            raise ValueError(f"of replica_count and autoscaling_spec {given} is given; give one of them")
         return self
 
     @property
@@ -90,11 +105,11 @@ class PersistentResource(Section):
     enabled: bool = True
     owner: Email
     """Who is asked when it stands idle. It is an output, not a label: a changed label would destroy the pool."""
-    expires: date = Field(description="a day, such as 2027-06-30")
+    expires: Day = Field(description="the day until which it is wanted, such as 2027-06-30")
     """After this day the configuration is refused until someone decides again."""
     resource_pools: list[ResourcePool] = Field(min_length=1, description="at least one pool")
-    prices_as_of: date = Field(description="the day usd_per_replica_hour was read, such as 2026-11-01")
-    max_idle_usd_per_day: float = Field(gt=0, description="US dollars; an idle day that costs more is refused")
+    prices_as_of: Day = Field(description="the day on which usd_per_replica_hour was read, such as 2026-11-01")
+    max_idle_usd_per_day: float = Field(gt=0, description="the most US dollars that a day without jobs may cost")
 
     @property
     def idle_usd_per_day(self) -> float:
@@ -106,7 +121,7 @@ class ScheduledPipeline(Section):
     """A pipeline template started by the clock."""
 
     enabled: bool = True
-    cron: str = Field(description="five fields after an explicit time zone, such as CRON_TZ=Europe/Paris 0 22 * * 5")
+    cron: str = Field(description="five fields after an explicit time zone, such as CRON_TZ=Europe/Paris 0 20 * * 5")
     template_uri: str = Field(
         pattern=TEMPLATE_URI,
         description="a template pinned by digest: https://REGION-kfp.pkg.dev/PROJECT/REPO/NAME/sha256:<64 hex digits>",
@@ -119,19 +134,42 @@ class ScheduledPipeline(Section):
 
     @field_validator("cron")
     @classmethod
-    def _a_zone_and_five_fields(cls, value: str) -> str:
-        zone, _, fields = value.partition(" ")
-        if not zone.startswith(("CRON_TZ=", "TZ=")):
-            raise ValueError("the time zone is missing; begin with one, such as CRON_TZ=Europe/Paris 0 22 * * 5")
-        if zone.partition("=")[2] not in available_timezones():
-            raise ValueError(f"{zone.partition('=')[2]!r} is not an IANA time zone; write one such as Europe/Paris")
-        parts = fields.split()
-        if len(parts) != 5 or not all(CRON_FIELD.match(part) for part in parts):
+    def _a_schedule(cls, value: str) -> str:
+        Cron.parse(value)
+        return value
+
+
+class WeeklyPipeline(ScheduledPipeline):
+    """The retrain: one night a week."""
+
+    @field_validator("cron")
+    @classmethod
+    def _once_a_week(cls, value: str) -> str:
+        if not Cron.parse(value).once_a_week:
             raise ValueError(
-                f"a cron schedule has five fields (minute hour day month weekday), this has {len(parts)}; "
-                "write it such as CRON_TZ=Europe/Paris 0 22 * * 5"
+                f"{value!r} does not start exactly once a week; "
+                "give one minute, one hour and one weekday, such as CRON_TZ=Europe/Paris 0 20 * * 5"
             )
         return value
+
+
+class MonthlyPipeline(ScheduledPipeline):
+    """The tuning study: one night a month."""
+
+    @field_validator("cron")
+    @classmethod
+    def _once_a_month(cls, value: str) -> str:
+        if not Cron.parse(value).once_a_month:
+            raise ValueError(
+                f"{value!r} does not start exactly once a month; "
+                "give one minute, one hour and one day from 1 to 28, such as CRON_TZ=Europe/Paris 0 20 1 * *"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _ends_on_a_day_that_every_month_has(self) -> "MonthlyPipeline":
+        Cron.parse(self.cron).window_ends(self.window_hours)
+        return self
 
 
 class SchedulesConfig(Section):
@@ -139,8 +177,8 @@ class SchedulesConfig(Section):
 
     engine: Literal["vertex_ai", "cloud_scheduler"] = "vertex_ai"
     """`cloud_scheduler`: typed parameters, but no guard against overlap, and at-least-once starts (docs/infra.md)."""
-    weekly: ScheduledPipeline
-    monthly_tuning: ScheduledPipeline
+    weekly: WeeklyPipeline
+    monthly_tuning: MonthlyPipeline
 
 
 class MonitoringConfig(Section):
@@ -154,17 +192,20 @@ class BudgetConfig(Section):
     """Spending of the project that someone should hear of; a budget alerts, it stops nothing."""
 
     billing_account: str = Field(
-        pattern=r"^[0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6}$", description="such as 01A2B3-C4D5E6-F7A8B9"
+        pattern=r"^[0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6}$",
+        description="a billing account's id, such as 01A2B3-C4D5E6-F7A8B9",
     )
-    amount: int = Field(ge=1, description="whole units of the currency a month")
+    amount: int = Field(ge=1, description="whole units of the currency for a month")
     currency_code: str = Field(pattern=r"^[A-Z]{3}$", description="an ISO 4217 code, such as EUR")
-    thresholds: list[Annotated[float, Field(gt=0, le=2)]] = Field(
-        default=[0.5, 0.8, 1.0], min_length=1, description="shares of the amount, above 0, in rising order"
+    thresholds: list[Threshold] = Field(
+        default=[0.5, 0.8, 1.0],
+        min_length=1,
+        description="shares of the amount in rising order, such as [0.5, 0.8, 1.0]",
     )
 
     @field_validator("thresholds")
     @classmethod
     def _rising(cls, value: list[float]) -> list[float]:
         if sorted(set(value)) != value:
-            raise ValueError("thresholds must rise; write them such as [0.5, 0.8, 1.0]")
+            raise ValueError("the thresholds do not rise; write them such as [0.5, 0.8, 1.0]")
         return value
