@@ -48,11 +48,12 @@ def _accounts(rule: Rule, value: Mapping[str, Any], contents: Contents, settings
     for path in rule.accounts:
         for text in _texts(value, path):
             address = text.rsplit("/", 1)[-1].removeprefix("serviceAccount:")
-            if GOOGLE_ACCOUNTS.fullmatch(address):
-                missing = address not in agents.existing(contents, here["number"])
-            elif address.endswith(f"@{here['project_id']}.iam.gserviceaccount.com"):
+            # Ours first: a project may be called so that its accounts look like Google's.
+            if address.endswith(f"@{here['project_id']}.iam.gserviceaccount.com"):
                 resource = f"projects/{here['project_id']}/serviceAccounts/{address}"
                 missing = not _exists(contents, "google_service_account", resource)
+            elif GOOGLE_ACCOUNTS.fullmatch(address):
+                missing = address not in agents.existing(contents, here["number"])
             else:
                 missing = False
             if missing:
@@ -76,7 +77,7 @@ def _grants(rule: Rule, value: Mapping[str, Any], contents: Contents, settings: 
         for text in _texts(value, grant["at"]):
             on = re.sub(grant.get("cut", "$^"), "", text)
             given = objects(contents, grant["type"]).values()
-            if not any(each["member"] == member and each[grant["on"]] == on for each in given):
+            if not any(each["member"] == member and each[grant["on"]].endswith(on) for each in given):
                 yield f"Error 400: Permission denied on {on}: grant {member} a role there first."
 
 
