@@ -3,6 +3,7 @@
 from typing import Any
 
 from infra import cdk
+from infra.constructs import iam
 from infra.constructs.connection import add_repository
 from infra.constructs.stack import Stack
 from infra.constructs.triggers import TRIGGERS, add_trigger
@@ -53,8 +54,6 @@ class Delivery(Stack):
 
     def _substitutions(self) -> dict[str, str]:
         """What the files of cloudbuild/ are told; one set for all of them."""
-        project, names = self.google.project_id, self.names
-        docker = f"{names.registry_host('docker')}/{project}"
         return {
             "_ENVIRONMENT": self.settings.environment,
             "_CONFIG": f"config/{self.settings.environment}.yaml",
@@ -62,32 +61,25 @@ class Delivery(Stack):
             "_BUILDER_IMAGE": self.google.cloud_build.builder_image,
             # Empty: Cloud Build's own machines.
             "_POOL": self.worker_pool.id if self.worker_pool else "",
-            "_REPOSITORY": f"{docker}/{names.repository('images')}",
-            "_CACHE_REPOSITORY": f"{docker}/{names.repository('cache')}",
-            "_PIPELINES_REPOSITORY": f"https://{names.registry_host('kfp')}/{project}/{names.repository('pipelines')}",
-            "_LOGS_BUCKET": names.bucket("logs"),
+            "_REPOSITORY": self.names.repository_path("images"),
+            "_CACHE_REPOSITORY": self.names.repository_path("cache"),
+            "_PIPELINES_REPOSITORY": f"https://{self.names.repository_path('pipelines')}",
+            "_LOGS_BUCKET": self.names.bucket("logs"),
         }
 
     def _plan_records(self) -> None:
         """Builds that plan may add to the record of plans; they can neither read nor replace what is there."""
         bucket = self.names.bucket("logs")
-        place = f"projects/_/buckets/{bucket}/objects/{PLANS}"
+        only = iam.under(bucket, PLANS, "plans_only")
         accounts: tuple[Role, ...] = ("plan", "deploy")
         for account in accounts:
-            cdk.StorageBucketIamMember(
-                self,
-                f"{account}_records_plans",
-                bucket=bucket,
-                role="roles/storage.objectCreator",
-                member=self.names.member(account),
-                condition=cdk.StorageBucketIamMemberCondition(
-                    title="plans_only", expression=f'resource.name.startsWith("{place}")'
-                ),
-            )
+            sentence = f"{account}_records_plans"
+            iam.on_bucket(self, sentence, iam.ADDS, self.names.member(account), bucket, condition=only)
 
     def _notifications(self) -> None:
         if not self.google.cloud_build.notifications:
             self.output("topic", "")
+            self.output("subscription", "")
             return
         topic = cdk.PubsubTopic(
             self,
