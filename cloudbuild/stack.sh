@@ -18,5 +18,5 @@ terraform -chdir="$folder" init -input=false -no-color
 terraform -chdir="$folder" plan -input=false -no-color "$lock" -out="$plans/$stack.tfplan"
 terraform -chdir="$folder" show -json "$plans/$stack.tfplan" > "$plans/$stack.json"
 # The plan shows what would change; the configuration also what the plan does not know yet.
-conftest test --policy policies --all-namespaces "$plans/$stack.json" "$folder/cdk.tf.json"
+conftest test --policy policies/lib --policy policies/terraform "$plans/$stack.json" "$folder/cdk.tf.json"
 [ "$action" = plan ] || terraform -chdir="$folder" apply -input=false -no-color "$lock" "$plans/$stack.tfplan"

@@ -106,6 +106,12 @@ def test_a_step_calls_only_scripts_that_stand_and_may_be_run(step: dict[str, Any
         assert os.access(ROOT / called, os.X_OK), called
 
 
+@pytest.mark.parametrize("file", [*FILES, FOLDER / "stack.sh"], ids=lambda path: path.name)
+def test_the_policies_that_are_named_stand(file: Path) -> None:
+    for folder in re.findall(r"--policy (\S+)", file.read_text()):
+        assert list((ROOT / folder).glob("*.rego")), folder
+
+
 @pytest.mark.parametrize(("file", "action"), [("infra-plan.yaml", "plan"), ("infra-apply.yaml", "apply")])
 def test_all_stacks_are_handled_in_the_order_of_their_life_cycles(file: str, action: str) -> None:
     text = (FOLDER / file).read_text()
@@ -157,12 +163,14 @@ def recorder(tmp_path: Path) -> Recorder:
 
 def test_planning_takes_no_lock_and_applies_nothing(recorder: Recorder) -> None:
     assert recorder.run("plan", "artifacts").returncode == 0
-    where = "terraform -chdir=cdktf.out/stacks/artifacts"
+    folder = "cdktf.out/stacks/artifacts"
+    where = f"terraform -chdir={folder}"
+    policies = "--policy policies/lib --policy policies/terraform"
     assert recorder.calls() == [
         f"{where} init -input=false -no-color",
         f"{where} plan -input=false -no-color -lock=false -out=plans/artifacts.tfplan",
         f"{where} show -json plans/artifacts.tfplan",
-        "conftest test --policy policies --all-namespaces plans/artifacts.json cdktf.out/stacks/artifacts/cdk.tf.json",
+        f"conftest test {policies} plans/artifacts.json {folder}/cdk.tf.json",
     ]
     assert (recorder.folder / "plans/artifacts.json").read_text() == "{}\n"
 
