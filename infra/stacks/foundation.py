@@ -95,6 +95,7 @@ class Foundation(Stack):
         accounts.let_administer(self, self.accounts)
 
     def _project_access(self) -> None:
+        ready = [self.enabled["cloudresourcemanager"]]
         # Made and changed by a person: deploy has no right to, or it could add any permission to its own role.
         writer = cdk.ProjectIamCustomRole(
             self,
@@ -103,9 +104,8 @@ class Foundation(Stack):
             role_id=self.names.custom_role(accounts.TENSORBOARD_WRITER).rpartition("/")[2],
             title=f"Overnight {self.settings.environment} TensorBoard writer",
             permissions=list(accounts.TENSORBOARD_PERMISSIONS),
-            depends_on=[self.enabled["iam"]],
+            depends_on=[self.enabled["iam"], *ready],
         )
-        ready = [self.enabled["cloudresourcemanager"]]
         grants = accounts.project_grants(self.google, self.names.custom_role(accounts.TENSORBOARD_WRITER))
         for grant in grants:
             needs = [*ready, writer] if grant.role.startswith("projects/") else ready
