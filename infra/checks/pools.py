@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from overnight.config import GoogleConfig
 from overnight.config.mistakes import Mistake
 from overnight.config.training import PersistentResource, ResourcePool
-from overnight.machines import machine, machine_problem
+from overnight.machines import machine, machine_problem, region_suggestion
 
 PRICES_HOLD = timedelta(days=365)
 """Older prices are no basis for a decision."""
@@ -14,6 +14,8 @@ PRICES_HOLD = timedelta(days=365)
 
 def pool_mistakes(google: GoogleConfig, today: date) -> Iterator[Mistake]:
     """Whatever is wrong with the pools; what costs money is asked only of those that are enabled."""
+    # A misspelt region is told by itself (places.py).
+    region = None if region_suggestion(google.region) else google.region
     seen: dict[str, int] = {}
     for place, resource in enumerate(google.persistent_resources):
         field = f"google.persistent_resources[{place}]"
@@ -25,7 +27,7 @@ def pool_mistakes(google: GoogleConfig, today: date) -> Iterator[Mistake]:
             )
         seen.setdefault(resource.name, place)
         for number, pool in enumerate(resource.resource_pools):
-            yield from _machine(f"{field}.resource_pools[{number}]", pool, google.region, today)
+            yield from _machine(f"{field}.resource_pools[{number}]", pool, region, today)
         if resource.enabled:
             yield from _decision(field, resource, today)
 
@@ -36,7 +38,7 @@ def idle_sum(resource: PersistentResource) -> str:
     return f"24 h x ({hour}) = {resource.idle_usd_per_day:.2f} USD a day"
 
 
-def _machine(field: str, pool: ResourcePool, region: str, today: date) -> Iterator[Mistake]:
+def _machine(field: str, pool: ResourcePool, region: str | None, today: date) -> Iterator[Mistake]:
     spec = pool.machine_spec
     problem = machine_problem(
         machine_type=spec.machine_type,

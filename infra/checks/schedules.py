@@ -16,7 +16,7 @@ def schedule_mistakes(names: Names) -> Iterator[Mistake]:
 
 def _template(field: str, pipeline: ScheduledPipeline, names: Names) -> Iterator[Mistake]:
     # https://REGION-kfp.pkg.dev/PROJECT/REPOSITORY/NAME/sha256:DIGEST
-    _, _, host, project, repository, name, digest = pipeline.template_uri.split("/")
+    _, _, host, project, repository, _, _ = pipeline.template_uri.split("/")
     own_host, own_project = names.registry_host("kfp"), names.google.project_id
     own_repository = names.repository("pipelines")
     different = [
@@ -32,5 +32,5 @@ def _template(field: str, pipeline: ScheduledPipeline, names: Names) -> Iterator
         yield Mistake(
             f"{field}.template_uri",
             f"the template is not this environment's ({', '.join(different)})",
-            f"give https://{own_host}/{own_project}/{own_repository}/{name}/{digest}",
+            f"push it to https://{own_host}/{own_project}/{own_repository} and give its address there",
         )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 EXAMPLE = "write it such as CRON_TZ=Europe/Paris 0 20 * * 5"
@@ -154,12 +155,18 @@ def _full_hour(minutes: int) -> int:
     return -(-minutes // HOUR) * HOUR
 
 
+@cache
+def _zones() -> set[str]:
+    """All zones; found by walking folders, so only once."""
+    return available_timezones()
+
+
 def _zone(text: str) -> str:
     first = text.split()[0] if text.split() else ""
     if not first.startswith(("CRON_TZ=", "TZ=")):
         raise ValueError(f"the time zone is missing; {EXAMPLE}")
     zone = first.partition("=")[2]
-    if zone not in available_timezones():
+    if zone not in _zones():
         raise ValueError(f"{zone!r} is not an IANA time zone; write one such as CRON_TZ=Europe/Paris")
     return zone
 

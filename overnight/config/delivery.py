@@ -15,7 +15,7 @@ class RepositoryConfig(Section):
 
     remote_uri: str = Field(
         pattern=r"^https://github\.com/[A-Za-z0-9-]+/[A-Za-z0-9._-]+\.git$",
-        description="its HTTPS clone address on GitHub, such as https://github.com/acme/vision.git",
+        description="the HTTPS clone address on GitHub, such as https://github.com/acme/vision.git",
     )
     app_installation_id: str = Field(
         pattern=r"^[0-9]{4,12}$", description="the number of the Cloud Build GitHub app's installation, in quotes"

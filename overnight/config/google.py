@@ -35,7 +35,7 @@ Principal = Annotated[
     str,
     Field(
         pattern=r"^(group|user|serviceAccount|domain|principal|principalSet):[^\s]+$",
-        description="a named IAM principal, such as group:analysts@example.com; never allUsers",
+        description="a named IAM principal (never allUsers), such as group:analysts@example.com",
     ),
 ]
 

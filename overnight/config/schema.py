@@ -35,6 +35,11 @@ class Spot:
         """The values of a Literal; empty for anything else."""
         return list(get_args(self.kind)) if get_origin(self.kind) is Literal else []
 
+    @property
+    def item(self) -> "Spot":
+        """What stands in a list, or as a value of a mapping."""
+        return _step(self.kind, 0)
+
 
 def spot(root: type[BaseModel], location: Sequence[int | str]) -> Spot:
     """Follow a location such as ("google", "persistent_resources", 0, "name") from `root`."""

@@ -79,8 +79,9 @@ class ResourcePool(Section):
     @model_validator(mode="after")
     def _one_size(self) -> "ResourcePool":
         if (self.replica_count is None) == (self.autoscaling_spec is None):
-            given = "none" if self.replica_count is None else "both"
-            raise ValueError(f"of replica_count and autoscaling_spec {given} is given; give one of them")
+            if self.replica_count is None:
+                raise ValueError("neither replica_count nor autoscaling_spec is given; give one of them")
+            raise ValueError("replica_count and autoscaling_spec are both given; give one of them")
         return self
 
     @property
@@ -99,7 +100,7 @@ class PersistentResource(Section):
 
     name: str = Field(
         pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$",
-        description="lower-case letters, digits and hyphens, starting with a letter, such as night-a100-v1",
+        description="a name of lower-case letters, digits and hyphens, such as night-a100-v1",
     )
     """Nearly every change replaces the pool: carry a version in the name, make the new one, then drop the old one."""
     enabled: bool = True

@@ -84,6 +84,8 @@ def _remedy(here: Spot, kind: str, given: Any) -> str:
         return f"did you mean {close[0]!r}?" if close else f"give {_any(words)}"
     if kind == "string_type" and isinstance(given, bool | int | float | date):
         return f'put it in quotes: "{_shown(given)}"'
+    if kind == "list_type" and here.item.description:
+        return f"give a list, each of them {here.item.description}"
     return f"give {here.description}" if here.description else EXAMPLE
 
 

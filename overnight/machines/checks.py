@@ -55,7 +55,7 @@ def _not_listed(machine_type: str, found: Machine | None) -> Problem:
     if found is None:
         hint = f"did you mean {close[0]!r}?" if close else "give one such as n1-standard-8 or a2-highgpu-1g"
         return Problem("machine_type", f"there is no machine type {machine_type!r} that Vertex AI trains on", hint)
-    hint = f"give a listed one, such as {' or '.join(close)}" if close else "give a listed one, such as n1-standard-8"
+    hint = f"give a listed one, such as {close[0] if close else 'n1-standard-8'}"
     return Problem("machine_type", f"{machine_type} exists, but Vertex AI does not train on it", hint)
 
 
@@ -92,8 +92,7 @@ def _wrong_accelerator(found: Machine, name: str, own: dict[str, Accelerator]) -
     if name in retired_accelerators():
         return Problem("accelerator_type", f"{name} is retired", f"give another: {_others(found, name)}")
     if name not in accelerator_types():
-        close = difflib.get_close_matches(name.upper(), accelerator_types(), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known ones: {', '.join(accelerator_types())}"
+        hint = f"{found.machine_type} carries {' or '.join(own)}" if own else _known(name)
         return Problem("accelerator_type", f"there is no accelerator {name!r}", hint)
     if own:
         return Problem(
@@ -121,6 +120,11 @@ def _region_problem(found: Machine, name: str | None, count: int, region: str) -
         f"{region} does not offer {accelerator} for training",
         f"the nearest regions that do are {', '.join(nearest(region, offering))}",
     )
+
+
+def _known(name: str) -> str:
+    close = difflib.get_close_matches(name.upper(), accelerator_types(), n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known ones: {', '.join(accelerator_types())}"
 
 
 def _machine_with(accelerator_type: str) -> str:

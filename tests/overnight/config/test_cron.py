@@ -1,7 +1,7 @@
 """Cron schedules: what they match, when in UTC their window has passed, and the sentence for each mistake."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overnight.config.cron import Cron, WindowEnd
@@ -115,6 +115,7 @@ def test_a_monthly_window_that_ends_before_the_first_in_utc_is_refused() -> None
         Cron.parse("CRON_TZ=Asia/Tokyo 0 1 1 * *").window_ends(2)
 
 
+@settings(deadline=None)
 @given(minute=st.integers(0, 59), hour=st.integers(0, 23), weekday=st.integers(0, 6), window=st.integers(1, 23))
 def test_in_utc_a_window_ends_within_the_hour_after_it_has_passed(
     minute: int, hour: int, weekday: int, window: int
