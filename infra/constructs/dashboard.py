@@ -17,6 +17,7 @@ GOOGLE_METRICS = (
 )
 """Metrics that are not this stack's own: the `ml` and `aiplatform` lists of Cloud Monitoring, and the docs' pages
 "Cloud Monitoring metrics" (custom training) and "View pipeline metrics" (pipelines, a preview)."""
+FINISHED = ("weekly_finished", "weekly_reported", "monthly_tuning_finished", "monthly_tuning_reported")
 WIDTH, HEIGHT = 24, 12
 """Of a chart, in columns of 48 and rows."""
 
@@ -52,7 +53,7 @@ def _widgets(stack: Stack) -> list[dict[str, Any]]:
     return [
         _text("What is what", _links(stack)),
         _text("What it costs", _costs(stack)),
-        _counts(stack, "Runs finished", ["weekly_finished", "monthly_tuning_finished"]),
+        _counts(stack, "Runs finished: by the service, reported: by the last step", FINISHED),
         _counts(stack, "Failures", ["pipeline_failed", "job_failed", "loss_diverged", "out_of_memory"]),
         _counts(stack, "Decisions", ["model_promoted", "model_refused", "snapshot_rejected"]),
         _chart("Pipeline runs: seconds so far", [_gauge(duration, "pipeline_job_id")]),
