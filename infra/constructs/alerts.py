@@ -8,6 +8,7 @@ from typing import Any, Literal
 from infra import cdk
 from infra.constructs.log_metrics import Signal
 from infra.constructs.stack import Stack
+from overnight.config import ConfigError
 from overnight.config.cron import WindowEnd
 
 Severity = Literal["CRITICAL", "ERROR", "WARNING"]
@@ -86,15 +87,29 @@ def window_missed(schedule: str) -> Alert:
 
 
 def create_channels(stack: Stack, emails: Sequence[str]) -> list[Any]:
-    """One e-mail channel an address."""
-    return [_channel(stack, email) for email in dict.fromkeys(emails)]
+    """One e-mail channel an address. Raises ConfigError when two addresses differ in punctuation alone."""
+    made: dict[str, str] = {}
+    for email in dict.fromkeys(emails):
+        name = _terraform_name(email)
+        if name in made:
+            raise ConfigError(
+                f"{made[name]} and {email} would have the same name in Terraform",
+                where="google.monitoring.notification_emails",
+                remedy="keep one of them, or give a group's address",
+            )
+        made[name] = email
+    return [_channel(stack, name, email) for name, email in made.items()]
 
 
-def _channel(stack: Stack, email: str) -> Any:
-    slug = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in email)
+def _terraform_name(email: str) -> str:
+    words = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in email)
+    return f"_{words}" if words[0].isdigit() else words
+
+
+def _channel(stack: Stack, name: str, email: str) -> Any:
     return cdk.MonitoringNotificationChannel(
         stack,
-        f"{slug}_channel",
+        f"{name}_channel",
         display_name=f"{stack.settings.environment}: {email}",
         type="email",
         labels={"email_address": email},

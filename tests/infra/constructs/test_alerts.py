@@ -7,8 +7,9 @@ import pytest
 from infra.constructs import alerts
 from infra.constructs.alerts import missed_query, promql_name
 from log_filter import matches
+from overnight.config import ConfigError
 from overnight.config.cron import Cron
-from training_stack import resources
+from training_stack import resources, stack
 
 RUNBOOK = Path(__file__).parents[3] / "docs" / "infra-monitoring.md"
 POLICIES = resources("google_monitoring_alert_policy")
@@ -147,3 +148,18 @@ def test_each_address_is_one_channel_whatever_it_is_written_with() -> None:
     assert channels["a_b_c_acme_example_channel"]["labels"] == {"email_address": "a.b+c@acme.example"}
     policies = resources("google_monitoring_alert_policy", several)
     assert all(len(made["notification_channels"]) == 2 for made in policies.values())
+
+
+def test_an_address_may_begin_with_a_digit_which_a_name_in_terraform_may_not() -> None:
+    def digit(google: dict[str, Any]) -> None:
+        google["monitoring"]["notification_emails"] = ["24x7@acme.example"]
+
+    assert set(resources("google_monitoring_notification_channel", digit)) == {"_24x7_acme_example_channel"}
+
+
+def test_two_addresses_that_would_share_a_name_are_refused_in_one_sentence() -> None:
+    def alike(google: dict[str, Any]) -> None:
+        google["monitoring"]["notification_emails"] = ["on.call@acme.example", "on-call@acme.example"]
+
+    with pytest.raises(ConfigError, match=r"on\.call@acme\.example and on-call@acme\.example would have the same name"):
+        stack(alike)
