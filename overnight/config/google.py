@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 from overnight.config.delivery import CloudBuildConfig
-from overnight.config.section import Section
+from overnight.config.section import Section, distinct
 from overnight.config.training import BudgetConfig, MonitoringConfig, PersistentResource, SchedulesConfig
 
 
@@ -85,7 +85,7 @@ class StorageConfig(Section):
 class BigQueryConfig(Section):
     """The label dataset, which analysts edit, and the dataset of dated snapshots."""
 
-    analysts: list[Principal] = []
+    analysts: Annotated[list[Principal], AfterValidator(distinct)] = []
     """Who may edit the label table."""
     snapshot_days: Days = 400
     """A snapshot table is dropped after this many days; its exported Parquet in the shards bucket stays."""
@@ -113,7 +113,7 @@ class GoogleConfig(Section):
         pattern=r"^[1-9][0-9]{5,14}$", description='the project\'s number in quotes, such as "481516234207"'
     )
     region: Region
-    allowed_regions: list[Region] = []
+    allowed_regions: Annotated[list[Region], AfterValidator(distinct)] = []
     """Regions that policies accept; `region` alone when empty."""
     labels: dict[str, LabelValue] = Field(description="labels with at least owner and cost_center")
     """On everything that carries labels; `owner` and `cost_center` are required."""

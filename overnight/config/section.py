@@ -5,6 +5,14 @@ from pydantic import BaseModel, ConfigDict
 from overnight.errors import OvernightError
 
 
+def distinct(values: list[str]) -> list[str]:
+    """A list that names nothing twice; for AfterValidator."""
+    twice = next((value for place, value in enumerate(values) if value in values[:place]), None)
+    if twice is not None:
+        raise ValueError(f"{twice!r} stands here twice; remove one of them")
+    return values
+
+
 class ConfigError(OvernightError):
     """The environment file is missing, is not YAML, or has a field that is wrong."""
 

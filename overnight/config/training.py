@@ -3,10 +3,10 @@
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from overnight.config.cron import Cron
-from overnight.config.section import Section
+from overnight.config.section import Section, distinct
 
 
 def _day(value: Any) -> date:
@@ -185,7 +185,9 @@ class SchedulesConfig(Section):
 class MonitoringConfig(Section):
     """Who hears of a bad night."""
 
-    notification_emails: list[Email] = Field(min_length=1, description="at least one e-mail address")
+    notification_emails: Annotated[list[Email], AfterValidator(distinct)] = Field(
+        min_length=1, description="at least one e-mail address"
+    )
     gpu_idle_minutes: int = Field(default=30, ge=10, le=720, description="minutes, 10 to 720")
 
 

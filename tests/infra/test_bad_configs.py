@@ -205,6 +205,12 @@ CASES: dict[str, tuple[Edit, str, str]] = {
     ),
     # Alerts and money.
     "nobody to alert": (put("google.monitoring.notification_emails", []), "notification_emails", "at least one e-mail"),
+    "an address twice": (
+        put("google.monitoring.notification_emails", ["a@b.example", "c@d.example", "a@b.example"]),
+        "google.monitoring.notification_emails: 'a@b.example' stands here twice",
+        "remove one of them",
+    ),
+    "an analyst twice": (put("google.bigquery.analysts", 2 * ["group:a@b.example"]), "analysts: 'group:", "remove one"),
     "half an address": (put("google.monitoring.notification_emails", ["oncall"]), "emails[0]", "an e-mail address"),
     "a billing account that is none": (put("google.budget.billing_account", "acme"), "billing_account", "01A2B3-"),
     "a budget of cents": (put("google.budget.amount", 10.5), "google.budget.amount: 10.5", "whole units"),
