@@ -22,12 +22,16 @@ class Document:
     data: dict[str, Any]
     lines: dict[FieldPath, int] = field(repr=False)
 
+    def line(self, path: FieldPath) -> int | None:
+        """The line of a field, or of its nearest parent that is there."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path)
+
     def where(self, path: FieldPath) -> str:
         """`jobs/local.yaml line 12, customJob.jobSpec`: the line of the field, or of its nearest parent."""
-        known = path
-        while known and known not in self.lines:
-            known = known[:-1]
-        line = f" line {self.lines[known]}" if known in self.lines else ""
+        found = self.line(path)
+        line = f" line {found}" if found else ""
         name = dotted(path)
         return f"{self.path}{line}, {name}" if name else f"{self.path}{line}"
 

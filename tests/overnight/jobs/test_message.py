@@ -1,4 +1,4 @@
-"""The check against protobuf's own parser: what passes parses, and what the parser refuses is found."""
+"""The check against protobuf's own parser: what passes parses, and what the parser refuses is found, all of it."""
 
 import copy
 
@@ -6,7 +6,7 @@ from google.protobuf import json_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overnight.jobs.message import find_problem
+from overnight.jobs.message import check_form
 from overnight.vertex_local.messages import new_custom_job, parse_custom_job
 
 JOB = {
@@ -48,13 +48,15 @@ def test_what_passes_the_check_parses_and_nothing_the_parser_refuses_passes(plac
     for part in place[:-1]:
         target = target[part]
     target[place[-1]] = value
-    problem = find_problem(job, new_custom_job().DESCRIPTOR)
+    form = check_form(job, new_custom_job().DESCRIPTOR)
+    problem = next(iter(form.findings), None)
     try:
         parse_custom_job(job)
     except json_format.ParseError:
         assert problem is not None
     if problem is not None:
         assert problem.path[: len(place)] == place
+    parse_custom_job(form.data)
 
 
 @settings(max_examples=50, deadline=None)
@@ -69,7 +71,29 @@ def test_a_misspelt_field_is_found_where_it_stands(place, letter):
     name = place[-1]
     misspelt = name[:letter] + "_" + name[letter:]
     target[misspelt] = target.pop(name)
-    problem = find_problem(job, new_custom_job().DESCRIPTOR)
-    assert problem is not None
+    form = check_form(job, new_custom_job().DESCRIPTOR)
+    problem = form.findings[0]
     assert problem.path == (*place[:-1], misspelt)
     assert repr(name) in problem.remedy
+
+
+def test_every_wrong_field_is_found_and_the_rest_is_kept():
+    job = {
+        "displayNam": "weekly",
+        "jobSpec": {
+            "workerPoolSpecs": [{"replicaCount": "one"}, [], {"replicaCount": 2, "diskSpec": None}],
+            "scheduling": {"timeout": "1h", "disableRetries": "yes", "strategy": "SPOT"},
+        },
+    }
+    form = check_form(job, new_custom_job().DESCRIPTOR)
+    assert [".".join(map(str, finding.path)) for finding in form.findings] == [
+        "displayNam",
+        "jobSpec.workerPoolSpecs.0.replicaCount",
+        "jobSpec.workerPoolSpecs.1",
+        "jobSpec.workerPoolSpecs.2.diskSpec",
+        "jobSpec.scheduling.timeout",
+        "jobSpec.scheduling.disableRetries",
+    ]
+    assert form.data == {
+        "jobSpec": {"workerPoolSpecs": [{}, {}, {"replicaCount": 2}], "scheduling": {"strategy": "SPOT"}}
+    }

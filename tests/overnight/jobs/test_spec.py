@@ -74,7 +74,11 @@ BAD = {
     "duration in hours": ("timeout: 3600s", "timeout: 1h", "is no Duration"),
     "unknown enum": ("strategy: SPOT", "strategy: SPOTT", "did you mean 'SPOT'?"),
     "enum as number": ("strategy: SPOT", "strategy: 4", "4 is no Strategy"),
-    "gcloud's accelerator name": ("NVIDIA_TESLA_T4", "nvidia-tesla-t4", "did you mean 'NVIDIA_TESLA_T4'?"),
+    "gcloud's accelerator name": (
+        "NVIDIA_TESLA_T4",
+        "nvidia-tesla-t4",
+        "the API has its own names; write NVIDIA_TESLA_T4",
+    ),
     "two tasks in a pool": (
         "- replicaCount: 1\n",
         "- replicaCount: 1\n        pythonPackageSpec: {pythonModule: trainer}\n",

@@ -1,0 +1,146 @@
+"""`overnight job`: check job specs before anything is sent."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from overnight.cli.context import DEFAULT_CONFIG, ConfigOption, JsonOption, NowOption, environment, moment, print_json
+from overnight.wording import counted
+
+if TYPE_CHECKING:
+    from overnight.jobs.check import Report
+    from overnight.jobs.context import Context
+
+PlacesArgument = Annotated[
+    list[Path], typer.Argument(metavar="FILE_OR_FOLDER…", help="Job specs, and folders with *.yaml files.")
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with 2 for warnings too.")]
+PIPE_COLUMNS = 200
+"""Where there is no terminal to fit into."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb group."""
+    group = typer.Typer(no_args_is_help=True, help="Check job specs before anything is sent.")
+    group.command("check")(check)
+    group.command("rules")(rules)
+    app.add_typer(group, name="job")
+
+
+def check(
+    places: PlacesArgument,
+    config: ConfigOption = DEFAULT_CONFIG,
+    now: NowOption = None,
+    strict: StrictOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say everything that is wrong with job specs, offline: nothing is asked of the cloud.
+
+    Exit code 0 when there is no error, 2 when there is one; with --strict also for warnings.
+    """
+    from overnight.jobs.check import check_file, specs_in
+
+    context = _context(config, now)
+    reports = [check_file(path, context) for path in specs_in(places)]
+    errors, warnings = sum(report.errors for report in reports), sum(report.warnings for report in reports)
+    if as_json:
+        print_json({"errors": errors, "warnings": warnings, "specs": [_facts(report) for report in reports]})
+    else:
+        _show(reports, errors, warnings)
+    if errors or (strict and warnings):
+        raise typer.Exit(2)
+
+
+def rules() -> None:
+    """Print every rule as a Markdown table, as it stands in docs/job-rules.md."""
+    from overnight.jobs.rules.table import rules_table
+
+    typer.echo(rules_table())
+
+
+def _context(config: Path, now: str | None) -> "Context":
+    """What the environment says; without its file, if none was named, only the day is known."""
+    from overnight.jobs.context import context_of
+
+    place = None if config == DEFAULT_CONFIG and not config.exists() else environment(config)
+    return context_of(place, moment(now).date())
+
+
+def _show(reports: list["Report"], errors: int, warnings: int) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=PIPE_COLUMNS)
+    if errors or warnings:
+        console.print(_table(reports))
+    for report in reports:
+        for quota in report.quotas:
+            note = f" ({quota.note})" if quota.note else ""
+            region = report.region or "the job's region"
+            console.print(
+                f"{report.path} needs {quota.amount:,} of {quota.metric} in {region}{note}.",
+                markup=False,
+                soft_wrap=True,
+            )
+    local = sum(not report.for_the_cloud and report.document is not None for report in reports)
+    here = f", {local:,} for this machine only" if local else ""
+    console.print(
+        f"{counted(len(reports), 'spec', 'specs')} checked{here}: "
+        f"{counted(errors, 'error', 'errors')}, {counted(warnings, 'warning', 'warnings')}.",
+        soft_wrap=True,
+    )
+
+
+def _table(reports: list["Report"]) -> Table:
+    from overnight.jobs.document import dotted
+
+    table = Table()
+    table.add_column("where", overflow="fold")
+    table.add_column("field", overflow="fold")
+    table.add_column("rule", no_wrap=True)
+    table.add_column("severity", no_wrap=True)
+    table.add_column("what is wrong")
+    table.add_column("remedy")
+    for report in reports:
+        for finding in report.findings:
+            line = report.line(finding)
+            style = "red" if finding.severity == "error" else "yellow"
+            table.add_row(
+                f"{report.path}:{line}" if line else str(report.path),
+                dotted(finding.path),
+                finding.rule,
+                f"[{style}]{finding.severity}[/]",
+                _escaped(finding.message),
+                _escaped(finding.remedy),
+            )
+    return table
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _facts(report: "Report") -> dict[str, Any]:
+    from overnight.jobs.document import dotted
+
+    return {
+        "path": str(report.path),
+        "for_the_cloud": report.for_the_cloud,
+        "region": report.region,
+        "findings": [
+            {
+                "rule": finding.rule,
+                "severity": finding.severity,
+                "line": report.line(finding),
+                "field": dotted(finding.path),
+                "message": finding.message,
+                "remedy": finding.remedy,
+            }
+            for finding in report.findings
+        ],
+        "quotas": [{"metric": quota.metric, "amount": quota.amount, "note": quota.note} for quota in report.quotas],
+    }

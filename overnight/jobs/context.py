@@ -1,0 +1,61 @@
+"""What is known, offline, of the place a job is meant for; None or empty is unknown, and is not checked."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from overnight.config import Environment, GoogleConfig
+from overnight.config.training import PersistentResource
+
+PREBUILT_REGISTRIES = ("vertex-ai", "vertex-ai-restricted")
+"""Google's own image projects, readable by every job."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """The surroundings of a job, as the environment file describes them."""
+
+    today: date
+    region: str | None = None
+    allowed_regions: tuple[str, ...] = ()
+    project_id: str | None = None
+    project_number: str | None = None
+    registry: str | None = None
+    """Where the environment's images stand: HOST/PROJECT/REPOSITORY."""
+    buckets: tuple[str, ...] = ()
+    """Names of the environment's buckets; all of them stand in `region`."""
+    persistent_resources: tuple[PersistentResource, ...] | None = None
+    """Those that are switched on; None when nothing is known."""
+    kms_key: str | None = None
+    """The key that training must use, when the environment has customer-managed keys."""
+
+
+def context_of(environment: Environment | None, today: date) -> Context:
+    """What an environment file says; of an environment without a project nothing is known but the day."""
+    google = environment.google if environment else None
+    if environment is None or google is None:
+        return Context(today=today)
+    return Context(
+        today=today,
+        region=google.region,
+        allowed_regions=tuple(google.allowed_regions) or (google.region,),
+        project_id=google.project_id,
+        project_number=google.project_number,
+        registry=f"{google.region}-docker.pkg.dev/{google.project_id}/{environment.environment}-images",
+        buckets=_buckets(environment.environment, google),
+        persistent_resources=tuple(item for item in google.persistent_resources if item.enabled),
+        kms_key=_key(environment.environment, google) if google.cmek.enabled else None,
+    )
+
+
+# The stacks name things so too (infra/names.py, which this package does not import); a test compares.
+
+
+def _buckets(environment: str, google: GoogleConfig) -> tuple[str, ...]:
+    purposes = ("data", "shards", "staging", "models", "logs")
+    named: dict[str, str] = {str(purpose): name for purpose, name in google.storage.bucket_names.items()}
+    return tuple(named.get(purpose, f"{google.project_id}-{environment}-{purpose}") for purpose in purposes)
+
+
+def _key(environment: str, google: GoogleConfig) -> str:
+    ring = f"projects/{google.project_id}/locations/{google.region}/keyRings/{environment}-overnight"
+    return f"{ring}/cryptoKeys/training"
