@@ -67,7 +67,7 @@ class Process:
         server = grpc.server(futures.ThreadPoolExecutor(max_workers=WORKERS), options=unlimited)
         rpc.add_ProviderServicer_to_server(provider, server)
         grpc_controller_pb2_grpc.add_GRPCControllerServicer_to_server(controller, server)
-        grpc_stdio_pb2_grpc.add_GRPCStdioServicer_to_server(_Stdio(self._done), server)
+        grpc_stdio_pb2_grpc.add_GRPCStdioServicer_to_server(_Stdio(), server)
         self._servers.append(server)
         return server, self._folder / name
 
@@ -82,11 +82,13 @@ class _Controller(grpc_controller_pb2_grpc.GRPCControllerServicer):
 
 
 class _Stdio(grpc_stdio_pb2_grpc.GRPCStdioServicer):
-    def __init__(self, done: threading.Event) -> None:
-        self._done = done
+    """The provider's output, of which there is none: the stream stays open as long as its Terraform."""
 
     def StreamStdio(self, request: Any, context: Any) -> Any:
-        self._done.wait()
+        gone = threading.Event()
+        # Each Terraform of a warm process's life holds one worker here; all of them would be held at last.
+        if context.add_callback(gone.set):
+            gone.wait()
         return iter(())
 
 

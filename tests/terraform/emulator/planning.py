@@ -23,8 +23,7 @@ def plan_update(
     """The planned object, and the places whose change replaces it."""
     planned = copy.deepcopy(proposed)
     known = {name: prior.get(name) for name in schema.attributes(block)}
-    if not same(prior.get("labels"), planned.get("labels")):
-        planned.update(_labels(block, planned, settings))
+    planned.update(_labels(block, planned, settings))
     planned = _filled(block, rule, planned, known)
     return planned, replacements(block, rule, prior, planned)
 
@@ -34,6 +33,8 @@ def replacements(block: schema.Block, rule: Rule, prior: dict[str, Any], planned
     paths = rule.force_new
     if "*" in paths:
         paths = [name for name in schema.settable(block) if name not in (*rule.in_place, "id")]
+        # Labels that the provider adds by itself count as much as those that a resource names.
+        paths += [name for name in ("effective_labels",) if "labels" in paths]
     found: list[Steps] = []
     for path in paths:
         before, after = dict(parts(prior, path)), dict(parts(planned, path))
