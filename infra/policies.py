@@ -21,9 +21,9 @@ from overnight.errors import OvernightError
 POLICIES = Path(__file__).resolve().parent.parent / "policies"
 ENGINES = ("regorus", "opa")
 MODULES = {"regorus": ("regorus", "pip install 'overnight[infra]'"), "opa": ("opa_bindings", "make infra-setup")}
-MESSAGE = re.compile(r"(?P<address>\S+): (?P<problem>.+); (?P<remedy>.+) \[(?P<id>OVN\d{3})\]", re.DOTALL)
-TEST = re.compile(r"^(test_\w+)\b", re.MULTILINE)
-TEST_PACKAGE = "main_test"
+MESSAGE = re.compile(r"(?P<address>\S+): (?P<problem>.+?); (?P<remedy>.+) \[(?P<id>OVN\d{3})\]", re.DOTALL)
+PACKAGE = re.compile(r"^package (\S+)", re.MULTILINE)
+TEST = re.compile(r"^test_\w+", re.MULTILINE)
 
 Document = Mapping[str, Any]
 
@@ -60,6 +60,9 @@ class Engine(Protocol):
     def value(self, rule: str, document: Document, data: Document) -> Any:
         """The rule's value over `document`, None when undefined; PolicyError when it cannot be evaluated."""
 
+    def hold(self, tests: Sequence[str]) -> dict[str, bool]:
+        """Whether each rule, named as PACKAGE.RULE, is true without any document."""
+
 
 class Regorus:
     """The engine in Rust, stricter than OPA about null."""
@@ -84,6 +87,10 @@ class Regorus:
         except RuntimeError as error:
             raise PolicyError(*_regorus_words(error, rule)) from error
 
+    def hold(self, tests: Sequence[str]) -> dict[str, bool]:
+        """See Engine."""
+        return {test: self.value(test, {}, {}) is True for test in tests}
+
 
 class Opa:
     """Open Policy Agent's own engine: the second opinion."""
@@ -91,6 +98,7 @@ class Opa:
     def __init__(self, module: Any) -> None:
         self.module = module.engine
         self.modules: dict[str, str] = {}
+        self.engines: dict[str, Any] = {}
 
     def add(self, name: str, text: str) -> None:
         """See Engine. OPA parses when it evaluates: each module is tried alone, so that its own error is told."""
@@ -103,16 +111,27 @@ class Opa:
 
     def value(self, rule: str, document: Document, data: Document) -> Any:
         """See Engine."""
-        with self.module.OpaEngine() as engine:
-            try:
-                for name, text in self.modules.items():
-                    engine.add_policy(name, text)
-                engine.add_data(dict(data))
-                return engine.eval_document(rule, document)
-            except self.module.OpaUndefinedError:
-                return None
-            except self.module.OpaError as error:
-                raise PolicyError(_line(error.message)) from error
+        try:
+            return self._engine_with(data).eval_document(rule, document)
+        except self.module.OpaUndefinedError:
+            return None
+        except self.module.OpaError as error:
+            raise PolicyError(_line(error.message)) from error
+
+    def hold(self, tests: Sequence[str]) -> dict[str, bool]:
+        """See Engine. OPA prepares each query for 0.1 s: one a package instead of one a test."""
+        packages = {package: self.value(package, {}, {}) or {} for package in {_split(test)[0] for test in tests}}
+        return {test: packages[_split(test)[0]].get(_split(test)[1]) is True for test in tests}
+
+    def _engine_with(self, data: Document) -> Any:
+        """OPA's data only grow, so there is an engine for each data."""
+        key = json.dumps(data)
+        if key not in self.engines:
+            engine = self.engines[key] = self.module.OpaEngine()
+            for name, text in self.modules.items():
+                engine.add_policy(name, text)
+            engine.add_data(dict(data))
+        return self.engines[key]
 
 
 def _regorus_words(error: RuntimeError, name: str) -> tuple[str]:
@@ -121,6 +140,11 @@ def _regorus_words(error: RuntimeError, name: str) -> tuple[str]:
     place = re.search(r"--> (\S+)", text)
     reason = re.search(r"error: (.+)", text)
     return (f"{place[1] if place else name}: {reason[1] if reason else _line(text)}",)
+
+
+def _split(rule: str) -> tuple[str, str]:
+    package, _, name = rule.rpartition(".")
+    return package, name
 
 
 def _line(text: str) -> str:
@@ -158,7 +182,8 @@ class Policies:
         for file in files:
             text = file.read_text(encoding="utf-8")
             started.add(str(file), text)
-            tests += TEST.findall(text)
+            package = PACKAGE.search(text)
+            tests += [f"{package[1]}.{name}" for name in TEST.findall(text) if package]
         return cls(started, tuple(dict.fromkeys(tests)))
 
     def judge(self, document: Document, today: date | None = None) -> list[Finding]:
@@ -176,7 +201,7 @@ class Policies:
 
     def run_tests(self) -> dict[str, bool]:
         """Every `test_` rule by name, and whether it holds."""
-        return {name: self.engine.value(f"{TEST_PACKAGE}.{name}", {}, {}) is True for name in self.tests}
+        return self.engine.hold(self.tests)
 
 
 def read(file: Path) -> Document:

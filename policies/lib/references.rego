@@ -64,10 +64,15 @@ account_ids_of(addresses) := {account.values.account_id |
 is_account_of(ids, roles) if {
 	some id in ids
 	some role in roles
-	id == account_id(role)
+	id == sprintf("%s-%s", [policy.environment, role])
 }
 
-account_id(role) := sprintf("%s-%s", [policy.environment, role])
+is_account_of(ids, roles) if {
+	not policy
+	some id in ids
+	some role in roles
+	endswith(id, concat("", ["-", role]))
+}
 
 # Grants: one for each member of each IAM resource, with the role and whether the whole project is meant.
 grants contains grant if {
@@ -76,7 +81,7 @@ grants contains grant if {
 	some member in members(resource)
 	grant := {
 		"address": resource.address,
-		"role": object.get(resource.values, "role", ""),
+		"role": string_at(resource.values, "role"),
 		"member": member,
 		"accounts": account_ids(resource, member),
 		"wide": regex.match(`^google_(project|folder|organization)_iam_`, resource.type),

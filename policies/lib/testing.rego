@@ -1,11 +1,9 @@
-# For the tests: documents around a few resources, and the ids of the rules that speak up.
-package lib.testing
+# For the tests: documents around a few resources, and the ids of the rules that speak up about them.
+package testing
 
-import data.main
+denied contains id_of(message) if some message in data.main.deny
 
-denied contains id_of(message) if some message in main.deny
-
-warned contains id_of(message) if some message in main.warn
+warned contains id_of(message) if some message in data.main.warn
 
 id_of(message) := trim_suffix(regex.find_n(`OVN[0-9]{3}\]$`, message, 1)[0], "]")
 

@@ -17,6 +17,11 @@ written(text) if {
 	not contains(text, "${")
 }
 
+# An attribute as a string; empty when it is null, not known yet or something else.
+string_at(values, name) := values[name] if {
+	is_string(values[name])
+} else := ""
+
 # Set to anything but an empty string, be it known only after apply.
 given(resource, name) if {
 	is_string(resource.values[name])

@@ -76,9 +76,9 @@ keys_of(resource) := {found |
 
 is_rotated(resource) if resource.unknown.rotation_period == true
 
-is_rotated(resource) if contains(resource.values.rotation_period, "${")
+is_rotated(resource) if contains(lib.string_at(resource.values, "rotation_period"), "${")
 
 is_rotated(resource) if {
-	regex.match(`^[0-9]+s$`, resource.values.rotation_period)
+	regex.match(`^[0-9]+s$`, lib.string_at(resource.values, "rotation_period"))
 	to_number(trim_suffix(resource.values.rotation_period, "s")) <= 31536000
 }

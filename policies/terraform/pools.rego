@@ -7,7 +7,7 @@ import data.lib
 deny contains lib.message(
 	"OVN801",
 	resource.address,
-	sprintf("pool %s has no owner or no day on which it expires", [object.get(resource.values, "name", "?")]),
+	sprintf("pool %s has no owner or no day on which it expires", [lib.string_at(resource.values, "name")]),
 	"give it both under persistent_resources in the environment file",
 ) if {
 	lib.policy
@@ -34,6 +34,6 @@ pools contains resource if {
 
 is_owned(resource) if {
 	entry := lib.policy.persistent_resources[resource.values.name]
-	contains(entry.owner, "@")
-	regex.match(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`, entry.expires)
+	contains(lib.string_at(entry, "owner"), "@")
+	regex.match(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`, lib.string_at(entry, "expires"))
 }

@@ -11,7 +11,7 @@ deny contains lib.message(
 	"set docker_config.immutable_tags = true; build caches go into a repository whose id ends in -cache",
 ) if {
 	some resource in kept_repositories
-	upper(resource.values.format) == "DOCKER"
+	upper(lib.string_at(resource.values, "format")) == "DOCKER"
 	not has_immutable_tags(resource)
 }
 
@@ -19,7 +19,7 @@ deny contains lib.message(
 deny contains lib.message(
 	"OVN302",
 	resource.address,
-	sprintf("cleanup policy %s deletes versions that have a tag", [object.get(cleanup, "id", "?")]),
+	sprintf("cleanup policy %s deletes versions that have a tag", [lib.string_at(cleanup, "id")]),
 	`set its condition's tag_state = "UNTAGGED"`,
 ) if {
 	some resource in kept_repositories
@@ -35,7 +35,7 @@ kept_repositories contains resource if {
 	not is_cache(resource)
 }
 
-is_cache(resource) if endswith(resource.values.repository_id, "-cache")
+is_cache(resource) if endswith(lib.string_at(resource.values, "repository_id"), "-cache")
 
 is_cache(resource) if resource.values.mode in {"REMOTE_REPOSITORY", "VIRTUAL_REPOSITORY"}
 

@@ -72,7 +72,7 @@ deny contains lib.message(
 
 has_zone(resource) if {
 	resource.type == "google_colab_schedule"
-	regex.match(`^(CRON_TZ|TZ)=[A-Za-z]\S*\s`, resource.values.cron)
+	regex.match(`^(CRON_TZ|TZ)=[A-Za-z]\S*\s`, lib.string_at(resource.values, "cron"))
 }
 
 has_zone(resource) if {

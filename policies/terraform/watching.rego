@@ -42,7 +42,7 @@ warn contains lib.message(
 is_used(metric) if {
 	some found in lib.strings
 	found.resource != metric.address
-	contains(found.text, sprintf("logging.googleapis.com/user/%s", [metric.values.name]))
+	contains(found.text, sprintf("logging.googleapis.com/user/%s", [lib.string_at(metric.values, "name")]))
 }
 
 is_used(metric) if {
