@@ -26,7 +26,8 @@ class Switches:
     """`type:operation:message`, or `type~text:operation:message` for objects that mention the text; `once:` before
     it lets the next attempt through. Operations: create, read, update, delete, import."""
     enable_seconds: float = 0.4
-    """How long strict mode takes to enable a service, so that nothing gets ahead of it by luck."""
+    """How long strict mode takes to enable a service, to make an account or an agent: so long that nothing that
+    should have waited for it comes later by luck."""
     create_seconds: float = 0.1
     """How long strict mode takes to create anything else."""
     made_by_hand: dict[str, list[str]] = field(default_factory=dict)

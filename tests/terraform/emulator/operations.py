@@ -33,16 +33,15 @@ class Kind:
 
     def create(self, planned: Object) -> Object:
         """Make the object; in strict mode after a while, in which the project is free for others."""
+        self._fail_if_asked("create", planned)
         with opened(self.cloud) as contents:
-            self._fail_if_asked(contents, "create", planned)
             switches = read_switches(contents)
             made = self._complete(planned, contents)
             self._check(made)
             if switches.strict and (problem := strict.refusal(self.rule, made, contents, self.settings)):
                 raise Refused(problem)
         if switches.strict:
-            enabling = self.name == "google_project_service"
-            time.sleep(switches.enable_seconds if enabling else switches.create_seconds)
+            time.sleep(switches.enable_seconds if self.rule.slow else switches.create_seconds)
         with opened(self.cloud) as contents:
             if made["id"] in objects(contents, self.name) and not self.rule.repeatable:
                 raise Refused(f"Error 409: {self.name} {made['id']} already exists")
@@ -51,14 +50,14 @@ class Kind:
 
     def read(self, state: Object) -> Object | None:
         """The object as it is now; None when it is gone."""
+        self._fail_if_asked("read", state)
         with opened(self.cloud) as contents:
-            self._fail_if_asked(contents, "read", state)
             return objects(contents, self.name).get(state["id"])
 
     def update(self, planned: Object) -> Object:
         """Change the object in place."""
+        self._fail_if_asked("update", planned)
         with opened(self.cloud) as contents:
-            self._fail_if_asked(contents, "update", planned)
             changed = self._complete(planned, contents)
             self._check(changed)
             if changed["id"] not in objects(contents, self.name):
@@ -68,8 +67,8 @@ class Kind:
 
     def delete(self, state: Object) -> None:
         """Destroy the object, or only forget it where that is all that Google offers."""
+        self._fail_if_asked("delete", state)
         with opened(self.cloud) as contents:
-            self._fail_if_asked(contents, "delete", state)
             if state.get("deletion_policy") == "PREVENT" or state.get("deletion_protection") is True:
                 raise Refused(f"cannot destroy {self.name} {state['id']}: its deletion is protected")
             if state.get("deletion_policy") == "ABANDON":
@@ -83,8 +82,8 @@ class Kind:
 
     def find(self, given: str) -> Object:
         """The object that an import names, in any of the provider's documented forms."""
+        self._fail_if_asked("import", given)
         with opened(self.cloud) as contents:
-            self._fail_if_asked(contents, "import", given)
             for found in objects(contents, self.name).values():
                 forms = ["{id}", *self.rule.imports]
                 if given in [render(form, {**self._scope(contents), **found}) for form in forms]:
@@ -93,12 +92,18 @@ class Kind:
 
     def look_up(self, wanted: Object) -> Object:
         """A data source's answer."""
+        self._fail_if_asked("read", wanted)
         with opened(self.cloud) as contents:
-            self._fail_if_asked(contents, "read", wanted)
-            return self._complete(wanted, contents)
+            found = self._complete(wanted, contents)
+            switches = read_switches(contents)
+            if switches.strict and (problem := strict.refusal(self.rule, found, contents, self.settings)):
+                raise Refused(problem)
+            return found
 
-    def _fail_if_asked(self, contents: Contents, operation: str, value: Any) -> None:
-        if message := injected_failure(contents, operation, self.name, value):
+    def _fail_if_asked(self, operation: str, value: Any) -> None:
+        with opened(self.cloud) as contents:
+            message = injected_failure(contents, operation, self.name, value)
+        if message:
             raise Refused(message)
 
     def _check(self, value: Object) -> None:

@@ -39,8 +39,10 @@ class Rule:
     """Destroying only forgets it; a name is the switch that makes it really go."""
     filled_by: dict[str, str] = field(default_factory=dict)
     """Type to path: as long as such an object names this one, it cannot be destroyed without force_destroy."""
-    api: str = ""
-    """The service that must be enabled."""
+    slow: bool = False
+    """Others name it by a text that they know early, so strict mode takes its time to make it."""
+    api: str | list[str] = ""
+    """The service, or services, that must be enabled; enabling one of those needs none."""
     references: list[dict[str, str]] = field(default_factory=list)
     """`at` (path), `match` (regular expression), `type`, `id` (template; {1} is the first group): must exist."""
     accounts: list[str] = field(default_factory=list)

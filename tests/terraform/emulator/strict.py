@@ -26,9 +26,11 @@ Check = Callable[[Rule, Mapping[str, Any], Contents, Mapping[str, Any]], Iterato
 
 def _service(rule: Rule, value: Mapping[str, Any], contents: Contents, settings: Mapping[str, Any]) -> Iterator[str]:
     enabled = {each["service"] for each in objects(contents, "google_project_service").values()}
-    if rule.api and rule.api not in enabled:
-        name = project(contents, settings)["project_id"]
-        yield f"Error 403: {rule.api} has not been used in project {name} before or it is disabled. SERVICE_DISABLED"
+    needed = [rule.api] if isinstance(rule.api, str) else rule.api
+    name = project(contents, settings)["project_id"]
+    for api in needed:
+        if api and api not in enabled and value.get("service") not in needed:
+            yield f"Error 403: {api} has not been used in project {name} before or it is disabled. SERVICE_DISABLED"
 
 
 def _references(rule: Rule, value: Mapping[str, Any], contents: Contents, settings: Mapping[str, Any]) -> Iterator[str]:
