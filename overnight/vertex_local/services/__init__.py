@@ -1,0 +1,1 @@
+"""One module a Vertex AI service: what each of its methods does."""

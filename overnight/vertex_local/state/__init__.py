@@ -1,0 +1,1 @@
+"""What the server remembers: messages in SQLite, long-running operations, the clock."""
