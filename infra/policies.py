@@ -19,6 +19,8 @@ from rich.console import Console
 from overnight.errors import OvernightError
 
 POLICIES = Path(__file__).resolve().parent.parent / "policies"
+FOLDERS = (POLICIES / "lib", POLICIES / "terraform")
+"""What is meant for Terraform; policies/ has folders for job specs and builds too."""
 ENGINES = ("regorus", "opa")
 MODULES = {"regorus": ("regorus", "pip install 'overnight[infra]'"), "opa": ("opa_bindings", "make infra-setup")}
 MESSAGE = re.compile(r"(?P<address>\S+): (?P<problem>.+?); (?P<remedy>.+) \[(?P<id>OVN\d{3})\]", re.DOTALL)
@@ -166,17 +168,18 @@ def start(engine: str) -> Engine:
 
 @dataclass(frozen=True)
 class Policies:
-    """The rules of one folder, in one engine."""
+    """Rules in one engine."""
 
     engine: Engine
     tests: tuple[str, ...]
 
     @classmethod
-    def load(cls, folder: Path = POLICIES, engine: str = "regorus") -> "Policies":
-        """Every .rego file under `folder`; PolicyError names the file and line that does not parse."""
-        files = sorted(folder.rglob("*.rego"))
+    def load(cls, folders: Sequence[Path] = FOLDERS, engine: str = "regorus") -> "Policies":
+        """Every .rego file under `folders`; PolicyError names the file and line that does not parse."""
+        files = [file for folder in folders for file in sorted(folder.rglob("*.rego"))]
         if not files:
-            raise PolicyError("no .rego file", where=str(folder), remedy="give the folder of the policies")
+            where = ", ".join(str(folder) for folder in folders)
+            raise PolicyError("no .rego file", where=where, remedy="give the folders of the policies")
         started = start(engine)
         tests: list[str] = []
         for file in files:
@@ -229,7 +232,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="plan JSON or cdk.tf.json")
     parser.add_argument("--engine", choices=ENGINES, default="regorus", help="what evaluates the rules")
-    parser.add_argument("--policies", type=Path, default=POLICIES, help="the folder with the .rego files")
+    parser.add_argument(
+        "--policies", nargs="+", type=Path, default=FOLDERS, metavar="DIR", help="folders with the .rego files"
+    )
     parser.add_argument(
         "--today",
         type=date.fromisoformat,

@@ -11,13 +11,23 @@ is_synth if is_object(input.resource)
 # destroys everything has lost its outputs; there it is what the last apply left.
 policy := value if {
 	value := input.planned_values.outputs.policy.value
-	is_object(value)
+	is_ours(value)
 } else := value if {
 	value := input.output.policy.value
-	is_object(value)
+	is_ours(value)
 } else := value if {
 	value := input.output_changes.policy.before
-	is_object(value)
+	is_ours(value)
+}
+
+# Others may well have an output of this name.
+is_ours(value) if {
+	is_string(value.environment)
+	is_string(value.stack)
+	is_array(value.allowed_regions)
+	is_array(value.required_labels)
+	is_array(value.required_apis)
+	is_object(value.persistent_resources)
 }
 
 # Without the output the strictest is assumed.

@@ -79,17 +79,17 @@ def test_the_clean_house_passes(kind: Kind, engine: str) -> None:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_a_mistake_is_told_by_exactly_its_rules(mutation: Mutation) -> None:
+def test_a_mutation_is_denied_by_exactly_its_rules(mutation: Mutation) -> None:
     assert {finding.id for finding in judge(mutation, "regorus")} == mutation.expected
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_both_engines_say_the_same_words(mutation: Mutation) -> None:
+def test_both_engines_say_the_same_words_to_a_mutation(mutation: Mutation) -> None:
     assert judge(mutation, "opa") == judge(mutation, "regorus")
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_a_message_names_the_place_and_a_remedy(mutation: Mutation) -> None:
+def test_what_is_said_to_a_mutation_names_the_place_and_a_remedy(mutation: Mutation) -> None:
     document = Document.copy_of(mutation.on, house(mutation.on))
     mutation.mutate(document)
     for finding in judge(mutation, "regorus"):
@@ -102,7 +102,7 @@ def test_a_message_names_the_place_and_a_remedy(mutation: Mutation) -> None:
         )
 
 
-def test_every_rule_has_a_mistake_that_it_tells() -> None:
+def test_every_rule_has_a_mutation_that_it_denies() -> None:
     assert rules() == {rule for mutation in MUTATIONS for rule in mutation.expected}
 
 
@@ -112,9 +112,26 @@ def test_every_rule_is_in_the_documentation() -> None:
     assert sorted(listed) == sorted(rules())
 
 
-def test_mistakes_have_names_of_their_own() -> None:
+def test_mutations_have_names_of_their_own() -> None:
     names = [mutation.name for mutation in MUTATIONS]
     assert len(names) == len(set(names)) >= 45
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("nothing", [None, "", [], {}, 7], ids=repr)
+@pytest.mark.parametrize("kind", FILES)
+def test_values_of_any_kind_break_no_rule(kind: Kind, nothing: object, engine: str) -> None:
+    document = Document.copy_of(kind, house(kind))
+    for type_ in {change["type"] for change in document_changes()}:
+        for resource in document.resources(type_):
+            resource.values.update(dict.fromkeys(resource.values, nothing))
+    assert policies(engine).judge(document.content, TODAY)
+
+
+def document_changes() -> list[dict[str, str]]:
+    """The plan's changes, for the types in it."""
+    changes: list[dict[str, str]] = house("plan")["resource_changes"]  # type: ignore[assignment]
+    return changes
 
 
 def test_a_pool_expires_by_the_given_day() -> None:
