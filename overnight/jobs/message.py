@@ -84,7 +84,8 @@ def _message(data: Any, descriptor: Descriptor, path: FieldPath, form: Form) -> 
             said = f"{descriptor.name} has no such field"
             form.refuse(UNKNOWN_FIELD, where, said, suggestion(str(name), list(fields)))
     for choice in descriptor.oneofs:
-        given = [item.json_name for item in choice.fields if item.json_name in kept]
+        names = {item.json_name for item in choice.fields}
+        given = [name for name in kept if name in names]
         if len(given) > 1:
             form.refuse(
                 EXCLUSIVE_FIELDS, (*path, given[1]), f"{' and '.join(given)} exclude each other", "keep one of them"

@@ -61,9 +61,9 @@ def read(document: Document, region: str | None = None) -> Reading:
     job = JobView(
         kind=kind,
         data=message,
-        region=(block.region if block else None) or region,
+        default_region=region,
+        named_region=block.region if block else None,
         deadline_seconds=block.deadline_seconds if block else None,
-        own_region=bool(block and block.region),
     )
     return Reading(job, block, tuple(findings))
 

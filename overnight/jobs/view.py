@@ -4,19 +4,21 @@ Everything here expects the form to be right (overnight.jobs.message) and fills 
 that Vertex AI takes.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 from overnight.jobs.document import FieldPath
-from overnight.machines import Machine
+from overnight.machines import Machine, region_suggestion
 from overnight.machines import machine as find_machine
 
 Kind = Literal["customJob", "hyperparameterTuningJob"]
 KINDS: tuple[Kind, ...] = ("customJob", "hyperparameterTuningJob")
 TASKS = ("containerSpec", "pythonPackageSpec")
 NO_STRATEGY = "STRATEGY_UNSPECIFIED"
+REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -134,11 +136,19 @@ class JobView:
 
     kind: Kind
     data: dict[str, Any]
-    region: str | None
-    """Where it would run: the block's region, else the environment's."""
+    default_region: str | None = None
+    """The environment's region."""
+    named_region: str | None = None
+    """The region that the spec names itself, as it stands there."""
     deadline_seconds: int | None = None
-    own_region: bool = False
-    """Whether the spec names the region itself."""
+
+    @property
+    def region(self) -> str | None:
+        """Where it would run; None when that is unknown, or no region at all."""
+        if self.named_region is None:
+            return self.default_region
+        known = REGION.fullmatch(self.named_region) and not region_suggestion(self.named_region)
+        return self.named_region if known else None
 
     @property
     def path(self) -> FieldPath:
@@ -167,7 +177,7 @@ class JobView:
     @property
     def region_path(self) -> FieldPath:
         """The field that says the region, if any does."""
-        return ("overnight", "region") if self.own_region else ("overnight",)
+        return ("overnight", "region") if self.named_region else ("overnight",)
 
     @cached_property
     def all_pools(self) -> tuple[PoolView, ...]:

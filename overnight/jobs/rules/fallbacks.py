@@ -39,8 +39,7 @@ def fallen_back(job: JobView, fallback: Fallback) -> JobView:
     return replace(
         job,
         data={**job.data, job.spec_field: spec},
-        region=fallback.region or job.region,
-        own_region=job.own_region or fallback.region is not None,
+        named_region=fallback.region or job.named_region,
     )
 
 

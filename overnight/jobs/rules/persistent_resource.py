@@ -123,7 +123,7 @@ def surroundings(job: JobView, context: Context) -> Iterator[Finding]:
         remedy = f"write {context.kms_key}" if context.kms_key else "remove it"
         said = "the job's key must be the persistent resource's"
         yield PERSISTENT_KEY.at((*job.path, "encryptionSpec", "kmsKeyName"), said, remedy)
-    if job.region != context.region:
+    if job.region is not None and job.region != context.region:
         said = f"the persistent resource stands in {context.region}"
         yield PERSISTENT_REGION.at(job.region_path, said, "run the job there")
 

@@ -98,7 +98,7 @@ def later_pools(job: JobView, context: Context) -> Iterator[Finding]:
                 "pool 2 holds parameter servers or reducers, which use no accelerator and take no rank",
                 "put workers in pool 1, as replicas; use {} for pools that you do not need",
             )
-        if pool.index == 3 and pool.replicas > 1:
+        if pool.index == 3 and pool.replicas > 1 and not pool.is_reduction_server:
             yield SEVERAL_EVALUATORS.at(
                 pool.at("replicaCount"), "pool 3 holds evaluators, and TensorFlow expects one at most", "write 1"
             )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from overnight.jobs.context import Context
 from overnight.jobs.findings import Check, Finding, error, warning
-from overnight.jobs.view import JobView
+from overnight.jobs.view import REGION, JobView
 from overnight.machines import machine_problem, region_suggestion
 
 REGION_IS_ZONE = error(
@@ -26,28 +26,28 @@ REGION_FAR = warning(
     "0 rule 12; training/cloud-storage-file-system",
 )
 
-_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
 _ZONE = re.compile(r"([a-z]+-[a-z]+[0-9]+)-[a-z]")
 
 
 def named(job: JobView, context: Context) -> Iterator[Finding]:
     """The region that the spec names itself."""
-    if not job.own_region or job.region is None:
+    name = job.named_region
+    if name is None:
         return
-    zone = _ZONE.fullmatch(job.region)
+    zone = _ZONE.fullmatch(name)
     if zone:
-        said = f"{job.region} is a zone: Vertex AI takes a region and chooses the zone itself"
+        said = f"{name} is a zone: Vertex AI takes a region and chooses the zone itself"
         yield REGION_IS_ZONE.at(job.region_path, said, f"write {zone[1]}")
-    elif not _REGION.fullmatch(job.region):
-        said = f"{job.region!r} is not a region: custom jobs run in exactly one"
+    elif not REGION.fullmatch(name):
+        said = f"{name!r} is not a region: custom jobs run in exactly one"
         yield REGION_NAME.at(job.region_path, said, "write one such as us-central1")
-    elif meant := region_suggestion(job.region):
-        yield REGION_NAME.at(job.region_path, f"there is no region {job.region!r}", f"did you mean {meant!r}?")
+    elif meant := region_suggestion(name):
+        yield REGION_NAME.at(job.region_path, f"there is no region {name!r}", f"did you mean {meant!r}?")
 
 
 def allowed(job: JobView, context: Context) -> Iterator[Finding]:
     """The region against the environment."""
-    if not job.own_region or job.region is None or not _REGION.fullmatch(job.region):
+    if job.named_region is None or job.region is None:
         return
     if context.allowed_regions and job.region not in context.allowed_regions:
         known = ", ".join(context.allowed_regions)
@@ -63,7 +63,7 @@ def allowed(job: JobView, context: Context) -> Iterator[Finding]:
 
 def offered(job: JobView, context: Context) -> Iterator[Finding]:
     """Accelerators that the region offers for training."""
-    if job.region is None or not _REGION.fullmatch(job.region):
+    if job.region is None:
         return
     seen: set[str] = set()
     for pool in job.pools:
@@ -79,7 +79,7 @@ def offered(job: JobView, context: Context) -> Iterator[Finding]:
         if problem is None or problem.part != "region" or problem.message in seen:
             continue
         seen.add(problem.message)
-        where = job.region_path if job.own_region else pool.at("machineSpec", "acceleratorType")
+        where = job.region_path if job.named_region else pool.at("machineSpec", "acceleratorType")
         yield REGION_ACCELERATOR.at(where, problem.message, problem.remedy)
 
 
