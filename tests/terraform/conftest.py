@@ -2,17 +2,21 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from terraform import launch
+from terraform.emulator import rules
+from terraform.emulator.operations import Kind
+from terraform.emulator.planning import plan_create
 from terraform.workspace import Workspace
 
 PROJECT = "acme-vision"
 NUMBER = "481516234207"
+SETTINGS = {"project": PROJECT, "region": "us-central1", "add_terraform_attribution_label": False}
 SMALL_STACK = Path(__file__).with_name("small_stack.tf.json")
 
 
@@ -53,3 +57,39 @@ def small(running: Workspace) -> Workspace:
 @pytest.fixture(scope="session")
 def configuration() -> dict[str, Any]:
     return dict(json.loads(SMALL_STACK.read_text()))
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Path:
+    path = tmp_path / "cloud.json"
+    with launch.edit(path) as contents:
+        contents["//project"] = {"project_id": PROJECT, "number": NUMBER}
+    return path
+
+
+@pytest.fixture
+def kind(schemas: Path, cloud: Path) -> Callable[[str], Kind]:
+    documents = json.loads(schemas.read_text())["providers"]
+    resources = documents["google"]["resource_schemas"] | documents["google-beta"]["resource_schemas"]
+    written = rules.load()
+    return lambda name: Kind(name, resources[name]["block"], written[name], cloud, SETTINGS)
+
+
+@pytest.fixture
+def make(kind: Callable[[str], Kind]) -> Callable[..., dict[str, Any]]:
+    def made(name: str, /, **values: Any) -> dict[str, Any]:
+        each = kind(name)
+        return each.create(plan_create(each.block, each.rule, completed(each.block, values), SETTINGS))
+
+    return made
+
+
+def completed(block: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """The values as Terraform sends them: everything of the block is there."""
+    whole: dict[str, Any] = {name: values.get(name) for name in block.get("attributes", {})}
+    for name, kind in block.get("block_types", {}).items():
+        if kind["nesting_mode"] == "single":
+            whole[name] = values.get(name)
+        else:
+            whole[name] = [completed(kind["block"], each) for each in values.get(name, [])]
+    return whole

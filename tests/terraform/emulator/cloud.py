@@ -51,7 +51,8 @@ def project(contents: Contents, settings: Mapping[str, Any]) -> dict[str, str]:
 
 def objects(contents: Contents, resource_type: str) -> dict[str, dict[str, Any]]:
     """The type's objects by id, to read or to change."""
-    return contents.setdefault(resource_type, {})
+    found: dict[str, dict[str, Any]] = contents.setdefault(resource_type, {})
+    return found
 
 
 @contextmanager
@@ -71,7 +72,7 @@ def opened(path: Path) -> Iterator[Contents]:
 
 def injected_failure(contents: Contents, operation: str, resource_type: str, value: Any) -> str | None:
     """The message of a failure that was asked for; one asked for once is taken off the list."""
-    listed = contents.get(SWITCHES, {}).get("fail", [])
+    listed: list[str] = contents.get(SWITCHES, {}).get("fail", [])
     for entry in listed:
         where, wanted, message = entry.removeprefix("once:").split(":", 2)
         wanted_type, _, text = where.partition("~")

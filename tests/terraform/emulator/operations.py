@@ -85,8 +85,8 @@ class Kind:
         self._fail_if_asked("import", given)
         with opened(self.cloud) as contents:
             for found in objects(contents, self.name).values():
-                forms = ["{id}", *self.rule.imports]
-                if given in [render(form, {**self._scope(contents), **found}) for form in forms]:
+                names = [render(form, {**self._scope(contents), **found}) for form in self.rule.imports]
+                if given in [f"{name}{_condition(found, ' ')}" for name in names]:
                     return found
         raise Refused(f"Cannot import non-existent remote object: {self.name} {given}")
 
@@ -133,12 +133,17 @@ class Kind:
             scope["agent"] = agents.email(made["service"], scope["number"])
         for name, template in {**self.rule.computed, "id": self.rule.id}.items():
             _compute(self.block, made, name, template, scope)
-        if self.name.endswith("_iam_member") and made.get("condition") and planned.get("id") is UNKNOWN:
-            made["id"] += f"/{made['condition'][0]['title']}"
+        if planned.get("id") is UNKNOWN:
+            made["id"] += _condition(made, "/")
         _invent(self.block, made, seed)
         for path, source in self.rule.api_fills.items():
             _fill_from(made, path, source)
         return made
+
+
+def _condition(value: Object, before: str) -> str:
+    """What tells a conditional IAM member from one without: its condition's title."""
+    return f"{before}{value['condition'][0]['title']}" if "member" in value and value.get("condition") else ""
 
 
 def _named(value: Object) -> list[Any]:

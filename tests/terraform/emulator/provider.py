@@ -78,12 +78,11 @@ class Provider(rpc.ProviderServicer):
         diagnostics = []
         new = prior
         try:
-            if prior is None:
-                new = kind.create(planned)
-            elif planned is None:
-                new = kind.delete(prior)
+            if planned is None:
+                kind.delete(prior)
+                new = None
             else:
-                new = kind.update(planned)
+                new = kind.create(planned) if prior is None else kind.update(planned)
         except Refused as refusal:
             diagnostics = [wire.diagnostic(str(refusal))]
         return pb.ApplyResourceChange.Response(

@@ -13,8 +13,8 @@ class Rule:
 
     id: str = ""
     """Template of the id in Terraform's state."""
-    imports: list[str] = field(default_factory=list)
-    """Templates of what `terraform import` takes, as the provider documents them."""
+    imports: list[str] = field(default_factory=lambda: ["{id}"])
+    """Templates of what `terraform import` takes, as the provider documents them; the id alone if none are given."""
     computed: dict[str, str] = field(default_factory=dict)
     """Path to template, for what the API fills; {digits}, {now} and {number} (the project's) are given."""
     known_at_plan: list[str] = field(default_factory=list)

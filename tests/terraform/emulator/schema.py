@@ -12,12 +12,14 @@ Block = dict[str, Any]
 
 def attributes(block: Block) -> dict[str, dict[str, Any]]:
     """The block's attributes by name."""
-    return block.get("attributes", {})
+    found: dict[str, dict[str, Any]] = block.get("attributes", {})
+    return found
 
 
 def blocks(block: Block) -> dict[str, dict[str, Any]]:
     """The nested block types by name: `nesting_mode`, `block`, `min_items`, `max_items`."""
-    return block.get("block_types", {})
+    found: dict[str, dict[str, Any]] = block.get("block_types", {})
+    return found
 
 
 def names(block: Block) -> list[str]:

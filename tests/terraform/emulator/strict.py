@@ -1,7 +1,7 @@
 """Strict mode: what Google refuses because something it needs is not there yet. It finds missing depends_on."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from terraform.emulator import agents
@@ -10,7 +10,6 @@ from terraform.emulator.rules import Rule
 from terraform.emulator.values import parts, render
 
 GOOGLE_ACCOUNTS = re.compile(r".+@(gs-project-accounts|bigquery-encryption|gcp-sa-[a-z-]+|[a-z-]+-prod)\.iam\..+")
-PREFIXES = ("serviceAccount:", "projects/-/serviceAccounts/")
 
 
 def refusal(rule: Rule, value: Mapping[str, Any], contents: Contents, settings: Mapping[str, Any]) -> str | None:
@@ -19,9 +18,6 @@ def refusal(rule: Rule, value: Mapping[str, Any], contents: Contents, settings: 
         for problem in check(rule, value, contents, settings):
             return problem
     return None
-
-
-Check = Callable[[Rule, Mapping[str, Any], Contents, Mapping[str, Any]], Iterator[str]]
 
 
 def _service(rule: Rule, value: Mapping[str, Any], contents: Contents, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -78,9 +74,15 @@ def _grants(rule: Rule, value: Mapping[str, Any], contents: Contents, settings: 
         member = "serviceAccount:" + str(render(grant["agent"], _scope(contents, settings)))
         for text in _texts(value, grant["at"]):
             on = re.sub(grant.get("cut", "$^"), "", text)
-            given = objects(contents, grant["type"]).values()
-            if not any(each["member"] == member and each[grant["on"]].endswith(on) for each in given):
+            holders = [each[grant["on"]] for each in _held(contents, grant["type"], member)]
+            # A role on a ring is a role on its keys.
+            rings = [each["key_ring_id"] for each in _held(contents, "google_kms_key_ring_iam_member", member)]
+            if not any(each.endswith(on) for each in holders) and on.partition("/cryptoKeys/")[0] not in rings:
                 yield f"Error 400: Permission denied on {on}: grant {member} a role there first."
+
+
+def _held(contents: Contents, resource_type: str, member: str) -> list[dict[str, Any]]:
+    return [each for each in objects(contents, resource_type).values() if each["member"] == member]
 
 
 def _scope(contents: Contents, settings: Mapping[str, Any]) -> dict[str, Any]:
