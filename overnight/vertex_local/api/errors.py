@@ -44,6 +44,11 @@ def failed_precondition(message: str) -> ApiError:
     return ApiError(grpc.StatusCode.FAILED_PRECONDITION, message)
 
 
+def aborted(message: str) -> ApiError:
+    """The resource has changed since the client read it; reading again and repeating may help."""
+    return ApiError(grpc.StatusCode.ABORTED, message)
+
+
 def unimplemented(method: str) -> ApiError:
     """This server does not serve `method`."""
     return ApiError(grpc.StatusCode.UNIMPLEMENTED, f"{method} is not served by this local Vertex AI.")

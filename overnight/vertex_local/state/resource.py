@@ -1,6 +1,5 @@
 """What all resources have in common: names, times, ETags; create, get, list, update, delete."""
 
-import hashlib
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -9,7 +8,7 @@ from typing import Any
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 
-from overnight.vertex_local.api.errors import failed_precondition, invalid, invalid_fields
+from overnight.vertex_local.api.errors import aborted, failed_precondition, invalid, invalid_fields
 from overnight.vertex_local.state.clock import Clock
 from overnight.vertex_local.state.filters import Extras, predicate
 from overnight.vertex_local.state.paging import page
@@ -38,11 +37,13 @@ class Resources:
         kept = type(message)()
         kept.CopyFrom(message)
         kept.name = name
+        if "etag" in kept.DESCRIPTOR.fields_by_name:
+            kept.ClearField("etag")
         now = self._clock.timestamp()
         for field in ("create_time", "update_time"):
             if field in kept.DESCRIPTOR.fields_by_name:
                 getattr(kept, field).CopyFrom(now)
-        seal(kept)
+        self._seal(kept)
         self._store.insert(name, kept.DESCRIPTOR.full_name, kept)
         return kept
 
@@ -74,12 +75,13 @@ class Resources:
 
         An empty mask means every field that `message` has set. Fields that the server sets are left alone; a mask
         that names one of `frozen` is refused. An ETag in `message` must be the current one.
-        Raises ApiError NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION.
+        Raises ApiError NOT_FOUND, INVALID_ARGUMENT, ABORTED.
         """
         paths = _paths(message, mask, frozen)
 
         def take_over(kept: Any) -> None:
-            check_etag(kept, getattr(message, "etag", ""))
+            if wrong := etag_problem(kept, getattr(message, "etag", "")):
+                raise aborted(wrong)
             FieldMask(paths=paths).MergeMessage(message, kept, True, True)
 
         return self.change(message.name, take_over)
@@ -91,7 +93,7 @@ class Resources:
             change(kept)
             if "update_time" in kept.DESCRIPTOR.fields_by_name:
                 kept.update_time.CopyFrom(self._clock.timestamp())
-            seal(kept)
+            self._seal(kept)
 
         return self._store.update(name, changed)
 
@@ -99,9 +101,16 @@ class Resources:
         """Forget a resource; returns what it was. Raises ApiError NOT_FOUND, FAILED_PRECONDITION for another ETag."""
         with self._store.transaction():
             kept = self._store.get(name)
-            check_etag(kept, etag)
+            if wrong := etag_problem(kept, etag):
+                raise failed_precondition(wrong)
             self._store.delete(name)
         return kept
+
+    def _seal(self, kept: Any) -> None:
+        """Give a message its next ETag, where it has the field: milliseconds, greater than the last."""
+        if "etag" in kept.DESCRIPTOR.fields_by_name:
+            now = int(self._clock.now().timestamp() * 1000)
+            kept.etag = str(max(now, int(kept.etag) + 1 if kept.etag.isdigit() else 0))
 
 
 def new_id() -> str:
@@ -122,17 +131,14 @@ def require(message: Any, *paths: str) -> None:
         raise invalid_fields(missing)
 
 
-def check_etag(kept: Any, etag: str) -> None:
-    """Refuse an ETag that is not the resource's current one; an empty one says nothing."""
-    if etag and etag != kept.etag:
-        raise failed_precondition(f"The etag {etag} is not the current one of {kept.name}: it has changed meanwhile.")
+def etag_problem(kept: Any, etag: str) -> str:
+    """Why `etag` is not the resource's current one; empty when it is, or says nothing.
 
-
-def seal(kept: Any) -> None:
-    """Give a message the ETag of its content, where it has the field."""
-    if "etag" in kept.DESCRIPTOR.fields_by_name:
-        kept.ClearField("etag")
-        kept.etag = hashlib.sha256(kept.SerializeToString(deterministic=True)).hexdigest()[:16]
+    The SDK reads both numbers out of this sentence, and repeats an update for which its own was older.
+    """
+    if not etag or etag == kept.etag:
+        return ""
+    return f"Specified {kept.DESCRIPTOR.name} `etag`: `{etag}` does not match server `etag`: `{kept.etag}`"
 
 
 def _set(message: Any, path: str) -> bool:
