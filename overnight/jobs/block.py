@@ -34,6 +34,10 @@ class Fallback(Section):
     """A whole MachineSpec, in place of the one of pool 0 wherever it stands."""
     strategy: Strategy | None = None
     """Another scheduling strategy."""
+    max_wait_duration: Annotated[str, Field(pattern=r"^[0-9]{1,9}s$")] | None = Field(
+        default=None, alias="maxWaitDuration"
+    )
+    """How long to wait for machines with FLEX_START, in seconds with an s."""
 
 
 class OvernightBlock(Section):
@@ -47,6 +51,8 @@ class OvernightBlock(Section):
     """Where the job runs; the environment's region when absent."""
     deadline: Annotated[str, Field(pattern=r"^PT([1-9][0-9]{0,3}H([0-9]{1,2}M)?|[1-9][0-9]{0,3}M)$")] | None = None
     """From the start of the night until the model must be there: an ISO 8601 duration in hours and minutes."""
+    subsample: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Share of the training groups that each trial of a tuning job sees; a stratified sample, the same for all."""
     fallbacks: list[Fallback] = Field(default_factory=list)
     """Tried in this order."""
 
@@ -80,6 +86,8 @@ _REMEDIES = {
     "snapshot": "write 'latest' or a snapshot's name",
     "deadline": "write hours and minutes as PT12H or PT11H30M",
     "strategy": "write STANDARD, SPOT or FLEX_START",
+    "subsample": "write a share such as 0.125",
+    "maxWaitDuration": "write seconds with an s, such as '3600s'",
     "region": "write a region such as us-central1",
     "fallbacks": "begin each one with '- '",
     "machineSpec": "write machineType, acceleratorType and acceleratorCount",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from overnight.jobs.block import Fallback, OvernightBlock
+from overnight.jobs.block import Fallback
 from overnight.jobs.context import Context
 from overnight.jobs.document import Document, FieldPath, load_document
 from overnight.jobs.errors import SpecError
@@ -72,7 +72,7 @@ def check(document: Document, context: Context) -> Report:
     job = reading.job
     if job is None:
         return Report(document.path, document, reading.findings)
-    later = [finding for finding in _judge(job, reading.block, context) if not reading.hides(finding)]
+    later = [finding for finding in _judge(job, reading, context) if not reading.hides(finding)]
     findings = sorted(dict.fromkeys([*reading.findings, *later]), key=lambda finding: document.line(finding.path) or 0)
     quotas = quotas_needed(job) if job.is_for_the_cloud else []
     return Report(document.path, document, tuple(findings), job.is_for_the_cloud, job.region, tuple(quotas))
@@ -86,15 +86,18 @@ def broken_here(reading: Reading, context: Context) -> Iterator[Finding]:
             yield from check_one(reading.job, context)
 
 
-def _judge(job: JobView, block: OvernightBlock | None, context: Context) -> Iterator[Finding]:
+def _judge(job: JobView, reading: Reading, context: Context) -> Iterator[Finding]:
     own = list(_rules(job, context))
     yield from own
-    if not job.is_for_the_cloud or block is None:
+    wrong = [finding.path for finding in reading.findings]
+    # A fallback is the job with parts replaced: it is judged once the form of both is right.
+    if not job.is_for_the_cloud or reading.block is None or any(path[:1] == job.path for path in wrong):
         return
     known = {(finding.rule, finding.path) for finding in own}
     tried = {target(job)}
-    for index, fallback in enumerate(block.fallbacks):
-        yield from _judge_fallback(job, fallback, index, context, known, tried)
+    for index, fallback in enumerate(reading.block.fallbacks):
+        if not any(path[:3] == (*PLACE, index) for path in wrong):
+            yield from _judge_fallback(job, fallback, index, context, known, tried)
 
 
 def _judge_fallback(

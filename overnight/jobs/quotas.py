@@ -42,7 +42,7 @@ def quotas_needed(job: JobView) -> list[Quota]:
             amounts[metric, note] += amount * pool.replicas * job.parallel_trials
     found = [Quota(metric, amount, note) for (metric, note), amount in amounts.items() if amount]
     if any(pool.is_reduction_server for pool in job.pools):
-        found.append(Quota(f"{SERVICE}/restricted images", 1, RESTRICTED))
+        found.append(Quota(f"{SERVICE} (restricted images)", 1, RESTRICTED))
     return found
 
 

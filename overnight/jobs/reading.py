@@ -64,6 +64,7 @@ def read(document: Document, region: str | None = None) -> Reading:
         default_region=region,
         named_region=block.region if block else None,
         deadline_seconds=block.deadline_seconds if block else None,
+        subsample=block.subsample if block else None,
     )
     return Reading(job, block, tuple(findings))
 

@@ -141,6 +141,8 @@ class JobView:
     named_region: str | None = None
     """The region that the spec names itself, as it stands there."""
     deadline_seconds: int | None = None
+    subsample: float | None = None
+    """Share of the training groups that a trial sees."""
 
     @property
     def region(self) -> str | None:

@@ -32,10 +32,11 @@ def fallen_back(job: JobView, fallback: Fallback) -> JobView:
             for pool in job.all_pools
         ]
     if fallback.strategy is not None:
-        scheduling = {**job.scheduling, "strategy": fallback.strategy}
-        if fallback.strategy != "FLEX_START":
-            scheduling.pop("maxWaitDuration", None)
-        spec["scheduling"] = scheduling
+        # The job's own wait is for its own strategy.
+        scheduling = {name: value for name, value in job.scheduling.items() if name != "maxWaitDuration"}
+        spec["scheduling"] = {**scheduling, "strategy": fallback.strategy}
+    if fallback.max_wait_duration is not None:
+        spec["scheduling"] = {**spec.get("scheduling", {}), "maxWaitDuration": fallback.max_wait_duration}
     return replace(
         job,
         data={**job.data, job.spec_field: spec},
@@ -54,8 +55,8 @@ def moved(finding: Finding, job: JobView, index: int) -> Finding:
     path = finding.path
     if "machineSpec" in path:
         place = (*place, *path[path.index("machineSpec") :])
-    elif path[-1] in ("strategy", "maxWaitDuration"):
-        place = (*place, "strategy")
+    elif path[-1:] in (("strategy",), ("maxWaitDuration",)):
+        place = (*place, path[-1])
     elif path[:2] == ("overnight", "region"):
         place = (*place, "region")
     return replace(finding, path=place, message=f"as a fallback: {finding.message}")

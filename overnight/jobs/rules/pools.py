@@ -8,6 +8,7 @@ from overnight.jobs.view import JobView
 
 MAX_POOLS = 4
 MAX_DISPLAY_NAME = 128
+MAX_LABEL = 64
 OUTPUT_ONLY = (
     "name",
     "state",
@@ -26,6 +27,11 @@ OUTPUT_ONLY = (
 OUTPUT_FIELD = error("output-only", "Fields that Vertex AI writes are not in a spec.", "1.1; API v1 protobuf")
 DISPLAY_NAME = error("display-name", "A job has a name of 1 to 128 characters.", "1.1; API v1 protobuf")
 JOB_SPEC = error("job-spec", "A job says what it runs: jobSpec, or trialJobSpec when it is tuned.", "1.1, 1.6")
+LABELS = error(
+    "labels",
+    "Labels have 64 characters at most: lower-case letters, digits, - and _.",
+    "1.1; API v1 protobuf (CustomJob)",
+)
 POOL_0_MISSING = error(
     "pool-0-missing", "Pool 0, the primary replica, is there.", "0 rule 1; training/distributed-training"
 )
@@ -56,8 +62,19 @@ def message_fields(job: JobView, context: Context) -> Iterator[Finding]:
     if not display or len(display) > MAX_DISPLAY_NAME:
         where = (*job.path, "displayName")
         yield DISPLAY_NAME.at(where, f"a job needs a name of 1 to {MAX_DISPLAY_NAME} characters", "give one")
+    for name, value in job.data.get("labels", {}).items():
+        if not (name and _is_label(name) and _is_label(value)):
+            yield LABELS.at((*job.path, "labels", name), f"{name}: {value!r} is no label", "write it in lower case")
     if job.spec_field not in job.data:
         yield JOB_SPEC.at(job.spec_path, "this field is missing", "add it with workerPoolSpecs")
+
+
+def _is_label(text: str) -> bool:
+    """Letters of any alphabet, none of them upper-case."""
+    return len(text) <= MAX_LABEL and all(
+        character in "-_" or character.isdigit() or (character.isalpha() and character == character.lower())
+        for character in text
+    )
 
 
 def pool_order(job: JobView, context: Context) -> Iterator[Finding]:

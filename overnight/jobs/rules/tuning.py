@@ -45,6 +45,7 @@ OBSERVATION_NOISE = warning(
     "observation-noise", "observationNoise is for Vizier studies, not for tuning jobs.", "1.6; API v1 protobuf"
 )
 TUNING_TPU = error("tuning-tpu", "Trials do not run on TPUs.", "0 rule 6, 1.6; training/using-hyperparameter-tuning")
+SUBSAMPLE = error("subsample", "A subsample is for trials: a training sees its whole snapshot.", "docs/jobs.md; seeds")
 STOPPING_SPECS = ("decayCurveStoppingSpec", "medianAutomatedStoppingSpec", "convexAutomatedStoppingSpec")
 TRIALS_A_PARAMETER = 10
 _NO_SPACE = re.compile(r"\S+")
@@ -137,5 +138,12 @@ def machines(job: JobView, context: Context) -> Iterator[Finding]:
             yield TUNING_TPU.at(pool.at("machineSpec"), "trials do not run on TPUs", "tune on GPUs")
 
 
-CHECKS: tuple[Check, ...] = (trials, failures, metrics, without_effect)
+def sample(job: JobView, context: Context) -> Iterator[Finding]:
+    """A share of the data is for ranking settings, not for the model that is kept."""
+    if job.subsample is not None and job.kind != "hyperparameterTuningJob":
+        said = "a training sees its whole snapshot; a share of it ranks settings"
+        yield SUBSAMPLE.at(("overnight", "subsample"), said, "remove it")
+
+
+CHECKS: tuple[Check, ...] = (sample, trials, failures, metrics, without_effect)
 CLOUD_CHECKS: tuple[Check, ...] = (machines,)
