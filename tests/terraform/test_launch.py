@@ -36,7 +36,10 @@ def test_one_process_serves_both_providers_and_ends_with_the_block(schemas: Path
         assert set(served) == {"hashicorp/google", "hashicorp/google-beta"}
         (process,) = {each["Pid"] for each in served.values()}
         assert is_running(process)
+        sockets = [Path(each["Addr"]["String"]) for each in served.values()]
+        assert all(socket.exists() for socket in sockets)
     assert not is_running(process)
+    assert not any(socket.parent.exists() for socket in sockets)
 
 
 def test_a_killed_test_run_leaves_no_orphan(schemas: Path, tmp_path: Path) -> None:
@@ -60,8 +63,7 @@ def test_a_mirror_serves_a_terraform_that_knows_of_no_emulator(
     stack = Workspace(tmp_path, cloud, launch.mirror(tmp_path / "mirror", cloud))
     stack.write(configuration)
     assert "Installed hashicorp/google-beta v8.7.0" in stack.terraform("init")
-    stack.apply()
-    assert stack.actions() == {}
+    assert "23 added" in stack.apply()
 
 
 def test_the_schemas_are_made_once(schemas: Path) -> None:

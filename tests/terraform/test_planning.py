@@ -49,7 +49,7 @@ def configured(**values: Any) -> dict[str, Any]:
 
 def existing(**values: Any) -> dict[str, Any]:
     computed = {"project": "acme", "link": "l", "address": "a", "mode": "PLAIN"}
-    labels = {"effective_labels": {}, "terraform_labels": {}}
+    labels: dict[str, Any] = {"effective_labels": {}, "terraform_labels": {}}
     return configured(**{**computed, **labels, **values})
 
 

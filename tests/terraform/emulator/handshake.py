@@ -9,6 +9,7 @@ import base64
 import datetime
 import os
 import shutil
+import signal
 import tempfile
 import threading
 from concurrent import futures
@@ -31,7 +32,9 @@ class Process:
         self._parent = os.getppid()
         self._folder = Path(tempfile.mkdtemp(prefix="emulated-"))
         self._done = threading.Event()
+        self._asked_to_end = False
         self._servers: list[Any] = []
+        signal.signal(signal.SIGTERM, self._end)
 
     def serve_warm(self, provider: Any, name: str) -> dict[str, Any]:
         """Serve one provider in the clear; returns its entry for TF_REATTACH_PROVIDERS."""
@@ -52,7 +55,7 @@ class Process:
     def wait(self) -> None:
         """Until it is time to go: a killed Terraform or test must not leave an orphan behind."""
         try:
-            while not self._done.wait(0.25) and os.getppid() == self._parent:
+            while not self._done.wait(0.1) and not self._asked_to_end and os.getppid() == self._parent:
                 pass
         except KeyboardInterrupt:
             pass
@@ -61,6 +64,10 @@ class Process:
         shutil.rmtree(self._folder, ignore_errors=True)
         # gRPC's threads may still wait in StreamStdio.
         os._exit(0)
+
+    def _end(self, number: int, frame: Any) -> None:
+        # Only a flag: setting the event here could wait for the very code that was interrupted.
+        self._asked_to_end = True
 
     def _server(self, provider: Any, name: str, controller: Any) -> tuple[Any, Path]:
         unlimited = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
