@@ -33,7 +33,7 @@ class Rule:
     severity: Severity
     sentence: str
     source: str
-    """Where it is said: a section of the Vertex AI facts, a documentation page, the API's comments, a public report."""
+    """Where it is said: a section of vertex-facts, a documentation page, the API's comments, a public report."""
 
     def at(self, path: FieldPath, message: str, remedy: str) -> Finding:
         """The finding that this rule is broken at `path`."""

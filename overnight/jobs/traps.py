@@ -8,7 +8,7 @@ from overnight.jobs.findings import Finding, error
 TPU_TF_VERSION = error(
     "tpu-tf-version",
     "A TPU is one pool with one replica: tpuTfVersion belonged to the old AI Platform.",
-    "7 (b); seeds; API v1 protobuf",
+    "7 (b); study guides; API v1 protobuf",
 )
 DWS_FLEX_START = error(
     "dws-flex-start",
@@ -23,7 +23,7 @@ ACCELERATOR_SPELLING = error(
 PREEMPTIBLE = error(
     "preemptible",
     "Spare capacity is scheduling.strategy SPOT: there is no preemptible field.",
-    "7 (h); seeds; training/use-spot-vms",
+    "7 (h); study guides; training/use-spot-vms",
 )
 
 CLOUD_SDK_NAMES = {

@@ -16,7 +16,7 @@ ENV_NAME = error("env-name", "A variable's name has letters, digits and _.", "0 
 ENV_TWICE = error("env-twice", "A variable stands there once.", "0 rule 17")
 ENV_RESERVED = error(
     "env-reserved",
-    "TF_CONFIG, CLUSTER_SPEC, AIP_*, CLOUD_ML_* and OVERNIGHT_* are set for you.",
+    "TF_CONFIG, CLUSTER_SPEC and what begins with AIP_, CLOUD_ML_ or OVERNIGHT_ is set for you.",
     "3, 7 (d); training/distributed-training",
 )
 ENV_RANK = error(

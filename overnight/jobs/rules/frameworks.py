@@ -20,12 +20,12 @@ TPU_PYTORCH = warning(
 MIRRORED = error(
     "mirrored-strategy",
     "Several machines train with MultiWorkerMirroredStrategy: MirroredStrategy knows one machine only.",
-    "1.3; seeds; training/distributed-training",
+    "1.3; study guides; training/distributed-training",
 )
 PARAMETER_SERVERS = error(
     "parameter-server-pool",
     "ParameterServerStrategy has parameter servers in pool 2.",
-    "0 rule 1; seeds; training/distributed-training",
+    "0 rule 1; study guides; training/distributed-training",
 )
 TORCHRUN = warning(
     "torchrun-single-node",

@@ -17,7 +17,7 @@ IMAGE_FORM = error("image-form", "An image reference is HOST/PATH[:TAG][@sha256:
 IMAGE_GCR = error(
     "image-gcr",
     "Images stand in Artifact Registry: Container Registry (gcr.io) is shut down.",
-    "5; seeds; docs/formats.md",
+    "5; study guides; docs/formats.md",
 )
 IMAGE_UNPINNED = error(
     "image-unpinned", "An image is pinned by its digest: a tag may be another image tomorrow.", "5; docs/formats.md"
@@ -30,7 +30,7 @@ IMAGE_REGISTRY = warning(
 PACKAGE_IMAGE = error(
     "package-image",
     "A Python package runs in a prebuilt container: executorImageUri names it.",
-    "0 rule 18, 1.1; seeds; training/pre-built-containers",
+    "0 rule 18, 1.1; study guides; training/pre-built-containers",
 )
 PACKAGE_FIELDS = error(
     "package-fields",

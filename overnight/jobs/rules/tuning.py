@@ -45,7 +45,9 @@ OBSERVATION_NOISE = warning(
     "observation-noise", "observationNoise is for Vizier studies, not for tuning jobs.", "1.6; API v1 protobuf"
 )
 TUNING_TPU = error("tuning-tpu", "Trials do not run on TPUs.", "0 rule 6, 1.6; training/using-hyperparameter-tuning")
-SUBSAMPLE = error("subsample", "A subsample is for trials: a training sees its whole snapshot.", "docs/jobs.md; seeds")
+SUBSAMPLE = error(
+    "subsample", "A subsample is for trials: a training sees its whole snapshot.", "docs/jobs.md; study guides"
+)
 STOPPING_SPECS = ("decayCurveStoppingSpec", "medianAutomatedStoppingSpec", "convexAutomatedStoppingSpec")
 TRIALS_A_PARAMETER = 10
 _NO_SPACE = re.compile(r"\S+")
