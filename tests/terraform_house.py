@@ -20,6 +20,9 @@ LOCAL_STATE = {"terraform": {"backend": {"local": {}}}}
 """Replaces the stack's Cloud Storage backend; Terraform merges files named *_override last."""
 
 
+Objects = dict[str, dict[str, dict[str, Any]]]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One Terraform process that has ended: exit code, and what it said as `-json` events or as text."""
@@ -192,18 +195,21 @@ class Project:
         return {name: self[name].apply().expect(0) for name in stacks}
 
     @property
-    def objects(self) -> dict[str, dict[str, dict[str, Any]]]:
+    def objects(self) -> Objects:
         """What is in the cloud: by resource type, by id."""
-        with launch.edit(self.cloud) as contents:
-            return {kind: dict(found) for kind, found in contents.items() if not kind.startswith("//") and found}
+        return _objects(self.cloud.read_text())
 
-    def of(self, stack: str, address: str) -> tuple[str, str]:
+    def hurry(self) -> None:
+        """No delays, until a snapshot is restored: they only matter where something could come too late by bad luck."""
+        launch.switch(self.cloud, enable_seconds=0.0, create_seconds=0.0)
+
+    def named(self, stack: str, address: str) -> tuple[str, str]:
         """Type and id of the object that a resource stands for."""
         return address.split(".")[0], self[stack].objects[address]["id"]
 
     def change(self, stack: str, address: str, path: str, value: Any) -> None:
         """Change an object behind Terraform's back; the path is dotted names and positions."""
-        kind, identifier = self.of(stack, address)
+        kind, identifier = self.named(stack, address)
         *parents, last = (int(part) if part.isdigit() else part for part in path.split("."))
         with launch.edit(self.cloud) as contents:
             place: Any = contents[kind][identifier]
@@ -214,7 +220,7 @@ class Project:
 
     def remove(self, stack: str, address: str) -> None:
         """Delete an object behind Terraform's back."""
-        kind, identifier = self.of(stack, address)
+        kind, identifier = self.named(stack, address)
         with launch.edit(self.cloud) as contents:
             del contents[kind][identifier]
 
@@ -232,6 +238,11 @@ class Snapshot:
         files = {name: stack.state_file for name, stack in project.stacks.items()}
         return cls(project.cloud.read_text(), {name: file.read_text() for name, file in files.items() if file.exists()})
 
+    @property
+    def objects(self) -> Objects:
+        """What was in the cloud: by resource type, by id."""
+        return _objects(self.cloud)
+
     def restore(self, project: Project) -> None:
         """Put cloud and states back; a stack that had no state then has none again."""
         project.cloud.write_text(self.cloud)
@@ -240,3 +251,8 @@ class Snapshot:
             stack.state_file.with_suffix(".tfstate.backup").unlink(missing_ok=True)
             if name in self.states:
                 stack.state_file.write_text(self.states[name])
+
+
+def _objects(cloud: str) -> Objects:
+    """Without the emulator's switches, and without types of which nothing is left."""
+    return {kind: found for kind, found in json.loads(cloud).items() if not kind.startswith("//") and found}

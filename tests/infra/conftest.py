@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from terraform import launch
-from terraform_house import Project, Snapshot
+from terraform_house import STACKS, Project, Snapshot
 from terraform_inventory import Plans, planned
 from terraform_summary import RESOURCES, Counts, show_summary
 from terraform_variants import synthesize, write_configurations
@@ -108,13 +108,24 @@ def plans(project_of: Callable[[str], Project], empty_cloud: Snapshot) -> Plans:
 
 
 @pytest.fixture(scope="session")
-def after_apply(project_of: Callable[[str], Project], empty_cloud: Snapshot, pytestconfig: pytest.Config) -> Snapshot:
-    """The example's stacks applied once, in order; what every later test starts from."""
+def before_apply(
+    project_of: Callable[[str], Project], empty_cloud: Snapshot, pytestconfig: pytest.Config
+) -> dict[str, Snapshot]:
+    """The project as each of the example's stacks finds it, and last, as "everything", when all are applied."""
     project = project_of("example")
     empty_cloud.restore(project)
-    for stack, outcome in project.apply().items():
-        pytestconfig.stash[RESOURCES][stack] = Counts.of(outcome.done)
-    return Snapshot.of(project)
+    snapshots = {}
+    for stack in STACKS:
+        snapshots[stack] = Snapshot.of(project)
+        done = project[stack].apply().expect(0).done
+        pytestconfig.stash[RESOURCES][stack] = Counts.of(done)
+    return {**snapshots, "everything": Snapshot.of(project)}
+
+
+@pytest.fixture(scope="session")
+def after_apply(before_apply: dict[str, Snapshot]) -> Snapshot:
+    """The example's stacks applied once, in order; what every later test starts from."""
+    return before_apply["everything"]
 
 
 @pytest.fixture

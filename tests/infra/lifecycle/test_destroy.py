@@ -1,0 +1,51 @@
+"""What must not be destroyed refuses; what may goes completely, the other way round than it came."""
+
+from collections.abc import Callable
+
+import pytest
+
+from terraform_house import STACKS, Project, Snapshot
+
+pytestmark = pytest.mark.area("destroy")
+
+# What Google keeps whatever Terraform says: an enabled API (disable_on_destroy is off), agents, and KMS: a ring cannot
+# be deleted, a key only scheduled for destruction.
+STAYS = {
+    "google_project_service",
+    "google_project_service_identity",
+    "google_kms_key_ring",
+    "google_kms_crypto_key",
+}
+
+
+@pytest.mark.parametrize("stack", ["foundation", "artifacts", "training"])
+def test_a_protected_stack_refuses_to_be_destroyed(applied: Project, stack: str) -> None:
+    before = applied.objects
+    outcome = applied[stack].destroy().expect(1)
+    kept = {f"{kind}.{name}" for kind, name in protected(applied, stack)}
+    named = {address for address in kept if f"Resource {address} has lifecycle.prevent_destroy set" in outcome.message}
+    assert named
+    assert outcome.done == {}
+    assert applied.objects == before
+
+
+def test_with_protection_off_everything_goes(project_of: Callable[[str], Project], empty_cloud: Snapshot) -> None:
+    project = project_of("unprotected")
+    empty_cloud.restore(project)
+    project.hurry()
+    project.apply()
+    for stack in reversed(STACKS):
+        assert set(project[stack].destroy().expect(0).done.values()) == {"delete"}
+        assert project[stack].objects == {}
+    assert set(project.objects) == STAYS
+
+
+def protected(project: Project, stack: str) -> list[tuple[str, str]]:
+    """Resources that the configuration keeps."""
+    resources = project[stack].configuration["resource"]
+    return [
+        (kind, name)
+        for kind, named in resources.items()
+        for name, block in named.items()
+        if block.get("lifecycle", {}).get("prevent_destroy")
+    ]

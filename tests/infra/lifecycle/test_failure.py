@@ -1,0 +1,44 @@
+"""An API that fails in the middle of an apply: what was made is kept, the next apply makes the rest, nothing twice."""
+
+import pytest
+
+from terraform import launch
+from terraform_house import Project, Snapshot
+
+pytestmark = pytest.mark.area("failure injection")
+
+UNAVAILABLE = "googleapi: Error 503: The service is currently unavailable"
+# Something that others wait for, and something in the middle, in each stack.
+FAILING = (
+    ("foundation", "google_kms_key_ring"),
+    ("foundation", "google_project_iam_member"),
+    ("artifacts", "google_storage_bucket"),
+    ("artifacts", "google_bigquery_dataset"),
+    ("delivery", "google_cloudbuildv2_connection"),
+    ("training", "google_logging_metric"),
+)
+
+
+@pytest.mark.parametrize(("stack", "kind"), FAILING)
+def test_after_a_failure_the_next_apply_makes_what_is_missing(
+    applied: Project, before_apply: dict[str, Snapshot], stack: str, kind: str
+) -> None:
+    everything = set(applied[stack].objects)
+    stages = list(before_apply)
+    unbroken = before_apply[stages[stages.index(stack) + 1]].objects
+    before_apply[stack].restore(applied)
+    applied.hurry()
+    launch.switch(applied.cloud, fail=[f"{kind}:create:{UNAVAILABLE}"])
+
+    first = applied[stack].apply().expect(1)
+    assert UNAVAILABLE in first.message
+    assert {address.split(".")[0] for address in first.failed} == {kind}
+    kept = set(applied[stack].objects)
+    assert kept == set(first.done)
+    assert kept < everything
+
+    launch.switch(applied.cloud, fail=[])
+    second = applied[stack].apply().expect(0)
+    assert second.done == dict.fromkeys(everything - kept, "create")
+    assert applied.objects == unbroken, "the project differs from one that was applied without a failure"
+    assert applied[stack].plan().expect(0).changes == {}
