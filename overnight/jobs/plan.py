@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from overnight.files import canonical_json, sha256_bytes
-from overnight.jobs.block import LATEST, OvernightBlock
+from overnight.jobs.block import OvernightBlock
 from overnight.jobs.check import check
 from overnight.jobs.context import Context
 from overnight.jobs.document import Document
@@ -61,23 +61,20 @@ def make_plan(
 ) -> Plan:
     """Complete a spec for one run.
 
-    The run id is made of `now` and the digest unless it is given. Raises SpecError when `overnight job check` finds
-    an error, before or after completion, and for a spec that is for this machine only.
+    The run id is made of `now` and the digest unless it is given. Raises SpecError when `overnight job check` finds an
+    error in the spec or in what the environment adds,
+    and for a spec that is for this machine only.
     """
     refuse_errors(document, context)
     job, block = _for_the_cloud(document, context)
     snapshot = find_snapshot(block.snapshot)
-    inputs = {
-        "OVERNIGHT_SHARDS": f"/gcs/{place.shards}/shards",
-        "OVERNIGHT_SNAPSHOT": f"/gcs/{place.shards}/snapshots/{snapshot}",
-    }
+    refuse_errors(_filled_in(document, job, place), context)
+    inputs = _inputs(block, place, snapshot)
     views = [complete(view, place, inputs) for view in (job, *(fallen_back(job, item) for item in block.fallbacks))]
     unnamed = [Request(_parent(place, view), view.kind, normal(view.kind, view.data)) for view in views]
     digest = sha256_bytes(canonical_json([request.body for request in unnamed]))
     run_id = f"{now:%Y%m%d-%H%M%S}-{digest[:8]}" if run_id is None else checked_run_id(run_id)
     named = [_named(view, place, run_id, digest, index) for index, view in enumerate(views)]
-    completed = {**document.data, job.kind: named[0].job}
-    refuse_errors(Document(document.path, completed, document.lines), context)
     notes = _notes(job, place, snapshot, named[0])
     return Plan(run_id, digest, block.model, snapshot, document.path, block.deadline_seconds, tuple(named), notes)
 
@@ -122,6 +119,21 @@ def complete(job: JobView, place: Place, inputs: dict[str, str]) -> JobView:
     return replace(job, data={**job.data, "labels": labels, job.spec_field: _with_variables(job, spec, inputs)})
 
 
+def _filled_in(document: Document, job: JobView, place: Place) -> Document:
+    """The spec as it would read with what the environment gives: that must be right too."""
+    data = {**document.data, job.kind: complete(job, place, {}).data}
+    return Document(document.path, data, document.lines)
+
+
+def _inputs(block: OvernightBlock, place: Place, snapshot: str) -> dict[str, str]:
+    """What every task reads. Buckets are mounted under /gcs/ (training/cloud-storage-file-system)."""
+    inputs = {
+        "OVERNIGHT_SHARDS": f"/gcs/{place.shards}/shards",
+        "OVERNIGHT_SNAPSHOT": f"/gcs/{place.shards}/snapshots/{snapshot}",
+    }
+    return inputs if block.subsample is None else {**inputs, "OVERNIGHT_SUBSAMPLE": f"{block.subsample:g}"}
+
+
 def _takes_tensorboard(job: JobView, place: Place) -> bool:
     """An instance serves the jobs of its region."""
     if place.tensorboard is None or job.spec.get("tensorboard") or job.spec.get("experiment"):
@@ -130,8 +142,9 @@ def _takes_tensorboard(job: JobView, place: Place) -> bool:
 
 
 def _with_variables(job: JobView, spec: dict[str, Any], variables: dict[str, str]) -> dict[str, Any]:
-    pools = [_pool_with(pool, variables) for pool in job.all_pools]
-    return {**spec, "workerPoolSpecs": pools}
+    if not variables:
+        return spec
+    return {**spec, "workerPoolSpecs": [_pool_with(pool, variables) for pool in job.all_pools]}
 
 
 def _pool_with(pool: PoolView, variables: dict[str, str]) -> dict[str, Any]:
@@ -203,8 +216,3 @@ def snapshot_named(name: str) -> SnapshotFinder:
     """A finder that takes `name` as it is, whatever the spec says: no folder is looked at."""
     checked_snapshot(name)
     return lambda _: name
-
-
-def is_latest(name: str) -> bool:
-    """Whether the name must be looked up."""
-    return name == LATEST

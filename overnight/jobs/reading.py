@@ -36,6 +36,7 @@ class Reading:
             or wrong.path == finding.path[: len(wrong.path)]
             or (len(wrong.path) > 1 and finding.path[:-1] == wrong.path[:-1])
             for wrong in self.findings
+            if wrong.path
         )
 
 

@@ -35,22 +35,25 @@ TORCHRUN = warning(
 
 _NAMES = {
     "tensorflow": {"tf", "tensorflow", "keras"},
-    "pytorch": {"torch", "pytorch", "torchrun", "torch_xla"},
+    "pytorch": {"torch", "pytorch", "torchrun", "torch.distributed.run", "torch_xla"},
     "jax": {"jax", "flax"},
 }
 NO_TENSORFLOW = ("ct6e", "tpu7x")
 OLD_TPUS = ("TPU_V2", "TPU_V3")
-_MIRRORED = re.compile(r"(?<!multiworker)(?<!multi_worker_)(?<!multi-worker-)mirror(ed)?[-_]?strategy|=mirror(ed)?$")
-_SERVED = re.compile(r"parameter[-_]?server[-_]?strategy|=(ps|parameter[-_]server)$")
+_MIRRORED = re.compile(
+    r"(?<!multiworker)(?<!multi_worker_)(?<!multi-worker-)mirror(ed)?[-_]?strategy|strategy=mirror(ed)?$"
+)
+_SERVED = re.compile(r"parameter[-_]?server[-_]?strategy|strategy=(ps|parameter[-_]?server)$")
+_SAID = re.compile(r"--framework=([a-z_]+)")
 
 
 def frameworks(pool: PoolView) -> set[str]:
-    """Frameworks that the image's name or the command speaks of."""
+    """Frameworks that the image's name, the program or `--framework=NAME` speaks of."""
     name = re.split(r"[@:]", pool.image.rpartition("/")[2])[0]
     words = set(re.split(r"[-.]", name.lower()))
     for word in pool.words:
         words.add(word.rpartition("/")[2].lower())
-        words.update(re.split(r"[=.]", word.lower()))
+        words.update(_SAID.findall(word.lower()))
     return {framework for framework, names in _NAMES.items() if words & names}
 
 

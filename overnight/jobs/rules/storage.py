@@ -31,6 +31,13 @@ SPOT_CHECKPOINTS = warning(
     "0 rule 8, 3; training/use-spot-vms",
 )
 
+MOUNT_MISSING = warning(
+    "mount-missing",
+    "Nothing is read through /gcs/ on H200 and B200 machines: there the mount has been missing.",
+    "6.4; GoogleCloudPlatform/gcsfuse#4333",
+)
+UNMOUNTED = ("NVIDIA_H200_141GB", "NVIDIA_B200")
+
 _URI = re.compile(r"gs://([a-z0-9][a-z0-9_.-]{1,220}[a-z0-9])(/.*)?")
 
 
@@ -63,5 +70,18 @@ def _no_output(job: JobView) -> Iterator[Finding]:
         yield OUTPUT_MISSING.at(where, said, "write baseOutputDirectory: {outputUriPrefix: gs://…}")
 
 
+def mount(job: JobView, context: Context) -> Iterator[Finding]:
+    """Buckets as folders."""
+    for pool in job.pools:
+        if pool.accelerator not in UNMOUNTED:
+            continue
+        for field in ("command", "args"):
+            for position, word in enumerate(pool.task.get(field, [])):
+                if "/gcs/" in word:
+                    said = f"on machines with {pool.accelerator} /gcs has been reported missing"
+                    where = pool.at(pool.task_name or "", field, position)
+                    yield MOUNT_MISSING.at(where, said, "look for the mount at start, and have another way to read")
+
+
 CHECKS: tuple[Check, ...] = ()
-CLOUD_CHECKS: tuple[Check, ...] = (output,)
+CLOUD_CHECKS: tuple[Check, ...] = (output, mount)

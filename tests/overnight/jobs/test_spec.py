@@ -162,6 +162,20 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         load(tmp_path / "job.yaml")
 
 
+@pytest.mark.parametrize("path", sorted(SHIPPED.parent.glob("*.yaml")), ids=lambda path: path.stem)
+def test_shipped_specs_load_unless_they_tune(path):
+    if path.stem == "tuning":
+        with pytest.raises(SpecError, match="this runs one job; give a spec with customJob"):
+            load(path)
+    else:
+        assert load(path).path == path
+
+
+def test_a_warning_does_not_stop_a_run(good, write):
+    spec = load(write(good.replace("strategy: SPOT", "strategy: LOW_COST")))
+    assert spec.custom_job.job_spec.scheduling.strategy == 2
+
+
 def test_five_pools_are_too_many(good, write):
     extra = "      - {}\n      - {}\n      - {containerSpec: {command: [x]}}\n    scheduling:"
     with pytest.raises(SpecError, match="there are 5 pools, and 4 at most"):
