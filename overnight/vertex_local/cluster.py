@@ -46,17 +46,21 @@ def replica_names(job: CustomJob) -> tuple[ReplicaName, ...]:
     )
 
 
-def cluster_spec(job: CustomJob, addresses: Mapping[ReplicaName, str], replica: ReplicaName) -> dict[str, Any]:
-    """CLUSTER_SPEC of `replica`; `addresses` gives `host:port` for every replica of the job."""
+def cluster_spec(
+    job: CustomJob, addresses: Mapping[ReplicaName, str], replica: ReplicaName, trial: str | None = None
+) -> dict[str, Any]:
+    """CLUSTER_SPEC of `replica`; `addresses` gives `host:port` for every replica of the job, `trial` the trial's id."""
     return {
         "cluster": _by_pool(addresses, [f"workerpool{pool}" for pool in range(4)]),
         "environment": "cloud",
-        "task": {"type": f"workerpool{replica.pool}", "index": replica.index},
+        "task": {"type": f"workerpool{replica.pool}", "index": replica.index, **_trial(trial)},
         "job": _job_text(job),
     }
 
 
-def tf_config(job: CustomJob, addresses: Mapping[ReplicaName, str], replica: ReplicaName) -> dict[str, Any] | None:
+def tf_config(
+    job: CustomJob, addresses: Mapping[ReplicaName, str], replica: ReplicaName, trial: str | None = None
+) -> dict[str, Any] | None:
     """TF_CONFIG of `replica`, None for a job of one replica. The evaluator never stands in `cluster`."""
     if len(addresses) < 2:
         return None
@@ -65,21 +69,25 @@ def tf_config(job: CustomJob, addresses: Mapping[ReplicaName, str], replica: Rep
     return {
         "cluster": cluster,
         "environment": "cloud",
-        "task": {"type": TF_ROLES[replica.pool], "index": replica.index},
+        "task": {"type": TF_ROLES[replica.pool], "index": replica.index, **_trial(trial)},
         "job": _job_text(job),
     }
 
 
 def service_environment(
-    job: CustomJob, identity: JobIdentity, addresses: Mapping[ReplicaName, str], replica: ReplicaName
+    job: CustomJob,
+    identity: JobIdentity,
+    addresses: Mapping[ReplicaName, str],
+    replica: ReplicaName,
+    trial: str | None = None,
 ) -> dict[str, str]:
     """Every variable that Vertex AI sets in the container of `replica`."""
     variables = {
         "CLOUD_ML_PROJECT_ID": identity.project_number,
         "CLOUD_ML_JOB_ID": identity.job_id,
-        "CLUSTER_SPEC": _compact(cluster_spec(job, addresses, replica)),
+        "CLUSTER_SPEC": _compact(cluster_spec(job, addresses, replica, trial)),
     }
-    tensorflow = tf_config(job, addresses, replica)
+    tensorflow = tf_config(job, addresses, replica, trial)
     if tensorflow is not None:
         variables["TF_CONFIG"] = _compact(tensorflow)
     base = job.job_spec.base_output_directory.output_uri_prefix
@@ -89,6 +97,10 @@ def service_environment(
         variables["AIP_CHECKPOINT_DIR"] = f"{base}checkpoints/"
         variables["AIP_TENSORBOARD_LOG_DIR"] = f"{base}logs/"
     return variables
+
+
+def _trial(trial: str | None) -> dict[str, str]:
+    return {"trial": trial} if trial else {}
 
 
 def _by_pool(addresses: Mapping[ReplicaName, str], names: list[str]) -> dict[str, list[str]]:

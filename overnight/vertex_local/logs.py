@@ -15,9 +15,14 @@ def log_path(logs: Path, replica: ReplicaName) -> Path:
 class Follower:
     """Reads the lines that were added to a file since the last call; the unfinished last line waits."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, position: int | None = None, limit: int | None = None) -> None:
+        """Begin at byte `position`, or at what is the end of the file now; read `limit` bytes a call at most.
+
+        With a limit, a line that is longer comes in pieces, so that memory stays bounded.
+        """
         self._path = path
-        self._position = path.stat().st_size if path.exists() else 0
+        self._position = position if position is not None else path.stat().st_size if path.exists() else 0
+        self._limit = limit
         self._rest = b""
 
     def lines(self, *, final: bool = False) -> list[str]:
@@ -25,12 +30,13 @@ class Follower:
         try:
             with self._path.open("rb") as file:
                 file.seek(self._position)
-                data = file.read()
+                data = file.read(self._limit)
         except FileNotFoundError:
             return []
         self._position += len(data)
         *whole, self._rest = (self._rest + data).split(b"\n")
-        if final and self._rest:
+        too_long = self._limit is not None and len(self._rest) >= self._limit
+        if (final or too_long) and self._rest:
             whole.append(self._rest)
             self._rest = b""
         return [line.decode("utf-8", "replace").rstrip("\r") for line in whole]

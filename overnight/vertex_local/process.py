@@ -42,17 +42,29 @@ class Exit:
 
 
 class ReplicaProcess:
-    """A running replica; standard output and error both go to `log`, which is appended to."""
+    """A running replica; standard output and error are appended to files."""
 
-    def __init__(self, name: ReplicaName, command: Command, log: Path, cores: frozenset[int]) -> None:
-        """Start it on `cores`. Raises OSError when the program is not there or may not run."""
+    def __init__(
+        self,
+        name: ReplicaName,
+        command: Command,
+        log: Path,
+        cores: frozenset[int],
+        *,
+        errors: Path | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        """Start it on `cores`, in `folder` or where this process is; without `errors` both streams go to `log`.
+
+        Raises OSError when the program is not there or may not run.
+        """
         self.name = name
 
         def prepare() -> None:
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             os.sched_setaffinity(0, cores)
 
-        with log.open("ab") as output:
+        with log.open("ab") as output, (errors or log).open("ab") as error_output:
             # preexec_fn is safe here: the runner has no threads. start_new_session makes the process group
             # whose end `stop` can enforce on grandchildren too.
             self._process = subprocess.Popen(
@@ -60,7 +72,8 @@ class ReplicaProcess:
                 env=dict(command.environment),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=error_output,
+                cwd=folder,
                 start_new_session=True,
                 preexec_fn=prepare,
             )
