@@ -17,6 +17,10 @@ from overnight.vertex_local.state.store import Store
 OUTPUT_ONLY = ("name", "create_time", "update_time", "etag")
 """What a client may send and the server sets."""
 
+_MOST_LABELS = 64
+_LABEL = re.compile(r"[\w-]{0,64}")
+_SYSTEM_LABELS = "aiplatform.googleapis.com/"
+
 
 class Resources:
     """Create, get, list, update and delete, the same for every kind of resource."""
@@ -37,6 +41,7 @@ class Resources:
         kept = type(message)()
         kept.CopyFrom(message)
         kept.name = name
+        check_labels(kept)
         if "etag" in kept.DESCRIPTOR.fields_by_name:
             kept.ClearField("etag")
         now = self._clock.timestamp()
@@ -83,6 +88,7 @@ class Resources:
             if wrong := etag_problem(kept, getattr(message, "etag", "")):
                 raise aborted(wrong)
             FieldMask(paths=paths).MergeMessage(message, kept, True, True)
+            check_labels(kept)
 
         return self.change(message.name, take_over)
 
@@ -129,6 +135,20 @@ def require(message: Any, *paths: str) -> None:
     missing = {path: "Required field is not set." for path in paths if not _set(message, path)}
     if missing:
         raise invalid_fields(missing)
+
+
+def check_labels(message: Any) -> None:
+    """Refuse user labels that Vertex AI would refuse."""
+    if "labels" not in message.DESCRIPTOR.fields_by_name:
+        return
+    own = {key: value for key, value in message.labels.items() if not key.startswith(_SYSTEM_LABELS)}
+    field = re.sub(r"(?<!^)(?=[A-Z])", "_", message.DESCRIPTOR.name).lower() + ".labels"
+    if len(own) > _MOST_LABELS:
+        raise invalid_fields({field: f"There can be no more than {_MOST_LABELS} labels attached."})
+    for key, value in own.items():
+        if not _LABEL.fullmatch(key) or not key or not _LABEL.fullmatch(value) or (key + value).lower() != key + value:
+            says = "at most 64 characters each, only lowercase letters, digits, underscores and dashes"
+            raise invalid_fields({field: f"Label {key}={value}: {says}."})
 
 
 def etag_problem(kept: Any, etag: str) -> str:

@@ -1,5 +1,6 @@
 """Protobuf messages in one SQLite file: named, typed, in order of creation, with notes and links beside them."""
 
+import hashlib
 import json
 import sqlite3
 import threading
@@ -28,9 +29,9 @@ CREATE TABLE IF NOT EXISTS notes (
     name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, key)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS links (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-    relation TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, payload BLOB NOT NULL,
-    UNIQUE (relation, source, target, payload));
-CREATE INDEX IF NOT EXISTS by_target ON links (relation, target);
+    relation TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, payload BLOB NOT NULL, digest TEXT NOT NULL,
+    UNIQUE (source, relation, target, digest));
+CREATE INDEX IF NOT EXISTS by_target ON links (target, relation);
 """
 
 
@@ -152,8 +153,8 @@ class Store:
         """Connect two resources; connecting them again in the same way changes nothing."""
         with self.transaction():
             self._connection.execute(
-                "INSERT OR IGNORE INTO links (relation, source, target, payload) VALUES (?, ?, ?, ?)",
-                (relation, source, target, payload),
+                "INSERT OR IGNORE INTO links (relation, source, target, payload, digest) VALUES (?, ?, ?, ?, ?)",
+                (relation, source, target, payload, hashlib.sha256(payload).hexdigest()),
             )
 
     def unlink(self, relation: str, source: str, target: str) -> None:
