@@ -204,8 +204,10 @@ def _notes(job: JobView, place: Place, snapshot: str, request: Request) -> tuple
         found.append(f"The spec names no serviceAccount: it runs as the environment's, {place.account}.")
     if not job.spec.get("tensorboard"):
         given = spec.get("tensorboard")
-        none = "none: give its name by --tensorboard (output `tensorboard` of the stack training)"
-        found.append(f"The spec names no tensorboard: it has {f'the environment’s, {given}' if given else none}.")
+        none = "and none of its region was given by --tensorboard (output `tensorboard` of the stack training)"
+        found.append(
+            f"The spec names no tensorboard: it has {given}." if given else f"The spec names no tensorboard, {none}."
+        )
     output = spec["baseOutputDirectory"]["outputUriPrefix"]
     own = "under the spec's own prefix" if job.output else "in the environment's staging bucket"
     found.append(f"It writes to {output}, {own}.")
