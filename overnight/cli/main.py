@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 
 # One module a verb group; each has `register(app)`.
-VERBS = ("import_", "shards", "snapshot", "job", "run", "model", "predict", "lineage", "report", "demo")
+VERBS = ("import_", "shards", "snapshot", "job", "run", "model", "predict", "lineage", "report", "demo", "vertex")
 
 for _verb in VERBS:
     importlib.import_module(f"overnight.cli.{_verb}").register(app)

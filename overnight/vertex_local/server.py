@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import json
 import logging
 import os
 import threading
@@ -11,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from overnight.files import locked, write_atomically
+from overnight.errors import OvernightError
+from overnight.files import canonical_json, locked, read_json, write_atomically
 from overnight.vertex_local.api.certificate import KeyPair, own_key_pair
 from overnight.vertex_local.api.dispatch import Api, Handler
 from overnight.vertex_local.api.errors import invalid
@@ -38,6 +38,9 @@ SERVICES = (
 """Module in `services/` and its class: `__init__(world)`, `handlers()`; and, where it has them, `resume()` (once at
 the start), `tick()` (again and again, in the one housekeeping thread), `controls()` and `stop()`."""
 
+_ADDRESSES = "server.json"
+_ADDRESSES_FORMAT = "overnight-vertex-server/1"
+
 _log = logging.getLogger(__name__)
 
 
@@ -60,7 +63,6 @@ class Server:
         self._ports = (grpc_port, tls_port, rest_port)
         self._tls = tls
         self._leaving = ExitStack()
-        self._over = threading.Event()
 
     def start(self) -> None:
         """Open the folder, go on with what was running, and listen.
@@ -82,11 +84,6 @@ class Server:
     def stop(self) -> None:
         """Stop listening, then stop the services; everything is kept for the next start."""
         self._leaving.close()
-        self._over.set()
-
-    def wait(self) -> None:
-        """Return when `stop` has been called."""
-        self._over.wait()
 
     def __enter__(self) -> Self:
         """Start."""
@@ -125,6 +122,7 @@ class Server:
             handlers |= service.handlers()
             controls |= service.controls() if hasattr(service, "controls") else {}
         projects = Projects(self._settings.project, self._settings.project_number)
+        controls = {name: _by_number(control, projects) for name, control in controls.items()}
         api = Api(handlers, projects, self._settings.locations)
         self._tls = self._tls or own_key_pair(self.folder / "tls")
         grpc_port, tls_port, rest_port = self._ports
@@ -152,16 +150,16 @@ class Server:
 
     def _announce(self, opened: ExitStack) -> None:
         """Write where the server listens, for the other commands, while it does."""
-        path = self.folder / "server.json"
+        path = self.folder / _ADDRESSES
         addresses = {
-            "format": "overnight-vertex-server/1",
+            "format": _ADDRESSES_FORMAT,
             "grpc": self.grpc_address,
             "grpc_tls": self.tls_address,
             "rest": self.rest_url,
             "certificate": str(self.certificate),
             "process": os.getpid(),
         }
-        write_atomically(path, json.dumps(addresses, indent=2).encode() + b"\n")
+        write_atomically(path, canonical_json(addresses))
         opened.callback(path.unlink, missing_ok=True)
 
     def _advance(self, content: dict[str, Any]) -> dict[str, Any]:
@@ -173,6 +171,16 @@ class Server:
         return {"now": now.isoformat()}
 
 
+def read_addresses(folder: Path) -> dict[str, Any]:
+    """Where the server of a folder listens; raises OvernightError when none runs there."""
+    path = folder / _ADDRESSES
+    if not path.exists():
+        raise OvernightError(
+            "no local Vertex AI runs in this folder", where=str(folder), remedy="start it: overnight vertex serve"
+        )
+    return read_json(path, _ADDRESSES_FORMAT)
+
+
 def _services(world: World) -> list[Any]:
     made = []
     for module, name in SERVICES:
@@ -180,6 +188,17 @@ def _services(world: World) -> list[Any]:
         if importlib.util.find_spec(path):
             made.append(getattr(importlib.import_module(path), name)(world))
     return made
+
+
+def _by_number(control: Control, projects: Projects) -> Control:
+    """The control, given the resource's name as the store has it."""
+
+    def called(content: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(content.get("name"), str):
+            content = {**content, "name": projects.by_number(content["name"])}
+        return control(content)
+
+    return called
 
 
 def _call_all(services: list[Any], method: str) -> None:

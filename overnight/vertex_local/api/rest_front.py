@@ -138,6 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
             content = json.loads(body or b"{}")
         except ValueError as error:
             raise invalid(f"Invalid JSON payload received. {error}") from None
+        if not isinstance(content, dict):
+            raise invalid("Invalid JSON payload received. Root element must be an object.")
         return json.dumps(control(content), indent=2).encode() + b"\n"
 
     def _refuse_browsers(self) -> None:
