@@ -1,4 +1,4 @@
-"""`overnight job`: check job specs before anything is sent."""
+"""`overnight job`: check job specs before anything is sent; job_submit.py and job_watch.py send and watch."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from overnight.cli import job_submit, job_watch
 from overnight.cli.context import DEFAULT_CONFIG, ConfigOption, JsonOption, NowOption, environment, moment, print_json
 from overnight.wording import counted
 
@@ -24,9 +25,13 @@ PIPE_COLUMNS = 200
 
 def register(app: typer.Typer) -> None:
     """Add the verb group."""
-    group = typer.Typer(no_args_is_help=True, help="Check job specs before anything is sent.")
+    group = typer.Typer(
+        no_args_is_help=True, help="Check job specs, send them to Vertex AI, watch what becomes of them."
+    )
     group.command("check")(check)
     group.command("rules")(rules)
+    job_submit.register(group)
+    job_watch.register(group)
     app.add_typer(group, name="job")
 
 

@@ -1,5 +1,6 @@
 """Vertex AI's job service through the official client: the one place that talks to it."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -187,7 +188,7 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except GoogleAPICallError as error:
-        raise Refused(_code(error), str(error.message)) from error
+        raise Refused(_code(error), _CALL.sub("", str(error.message))) from error
     except (RetryError, Timeout) as error:
         raise Refused("DEADLINE_EXCEEDED", str(error)) from error
     except NoConnection as error:
@@ -199,6 +200,8 @@ def _refusals() -> Iterator[None]:
         ) from error
 
 
+_CALL = re.compile(r"^[A-Z]+ https?://\S+: ")
+"""What the REST client puts before the service's own words."""
 _HTTP = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
