@@ -60,10 +60,10 @@ def too_many_failed(limits: Limits, tally: Tally) -> str | None:
     """
     if limits.max_failed:
         if tally.failed >= limits.max_failed:
-            return f"{tally.failed} trials failed; max_failed_trial_count is {limits.max_failed}."
+            return f"The number of failed trials has reached max_failed_trial_count, which is {limits.max_failed}."
         return None
     if tally.first_failed:
         return "The first trial failed."
     if tally.failed >= MANY_FAILURES and tally.failed > tally.succeeded:
-        return f"{tally.failed} of {tally.failed + tally.succeeded} finished trials failed."
+        return "More trials failed than succeeded."
     return None

@@ -3,7 +3,7 @@
 Field rules: "StudySpec" of the API's reference.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -90,6 +90,23 @@ def choose(parameters: Sequence[Parameter], pick: Callable[[str, Parameter], Val
     for parameter in parameters:
         visit(parameter, "")
     return chosen
+
+
+def restored(parameters: Sequence[Parameter], values: Mapping[str, Value]) -> dict[str, Value]:
+    """A point as `choose` made it, from one whose numbers have all become floats on the way (as in a Trial)."""
+
+    def pick(_key: str, parameter: Parameter) -> Value:
+        value = values[parameter.id]
+        whole = isinstance(parameter.domain, Range) and parameter.domain.whole
+        return int(value) if whole else value
+
+    return choose(parameters, pick)
+
+
+def argument(name: str, value: Value) -> str:
+    """How a trial's program is told a value. Whole numbers have no point, whatever their type: `--batch=64`."""
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return f"--{name}={text}"
 
 
 def points(parameters: Sequence[Parameter]) -> Iterator[dict[str, Value]]:
