@@ -25,6 +25,11 @@ class Follower:
         self._limit = limit
         self._rest = b""
 
+    @property
+    def position(self) -> int:
+        """Where the first line begins that has not been returned."""
+        return self._position - len(self._rest)
+
     def lines(self, *, final: bool = False) -> list[str]:
         """New whole lines; with `final` also what stands after the last line break."""
         try:

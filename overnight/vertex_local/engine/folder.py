@@ -23,6 +23,11 @@ class JobFolder:
         return self.path / "log.jsonl"
 
     @property
+    def carried(self) -> Path:
+        """How much of the replicas' files has become entries, {file name: bytes}."""
+        return self.path / "carried.json"
+
+    @property
     def lock(self) -> Path:
         """Held by the job process for as long as it lives."""
         return self.path / "lock"

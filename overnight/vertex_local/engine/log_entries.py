@@ -55,36 +55,53 @@ def write_entry(log: Path, severity: str, replica: str, message: str) -> None:
     append_line(log, _line(severity, replica, message))
 
 
+@dataclass(frozen=True)
+class _Followed:
+    replica: str
+    severity: str
+    file: str
+    follower: Follower
+
+
 class LogPump:
     """Carries what replicas write to their files into the job's entries."""
 
     def __init__(self, folder: JobFolder, replicas: Iterable[ReplicaName]) -> None:
-        """Begin at the present end of the replicas' files."""
+        """Begin where an earlier pump left off, also one whose process was killed."""
         self._log = folder.log
+        self._carried = folder.carried
+        carried = json.loads(self._carried.read_text()) if self._carried.exists() else {}
         self._followers = [
-            (str(replica), severity, Follower(path, limit=_CHUNK))
+            _Followed(str(replica), severity, path.name, Follower(path, carried.get(path.name, 0), _CHUNK))
             for replica in replicas
             for severity, path in (("INFO", folder.output(replica)), ("ERROR", folder.errors(replica)))
         ]
 
-    def carry(self) -> bool:
-        """Carry a chunk of each file; whether there was anything."""
+    def carry(self, *, final: bool = False) -> bool:
+        """Carry a chunk of each file, with `final` unfinished last lines too; whether there was anything."""
         lines = [
-            _line(severity, replica, message)
-            for replica, severity, follower in self._followers
-            for message in follower.lines()
+            _line(followed.severity, followed.replica, message)
+            for followed in self._followers
+            for message in followed.follower.lines(final=final)
         ]
         if lines:
             append_line(self._log, "\n".join(lines))
+            positions = {followed.file: followed.follower.position for followed in self._followers}
+            write_over(self._carried, json.dumps(positions))
         return bool(lines)
 
     def drain(self) -> None:
-        """Carry all that is left, unfinished last lines too."""
+        """Carry all that is left."""
         while self.carry():
             pass
-        for replica, severity, follower in self._followers:
-            for message in follower.lines(final=True):
-                write_entry(self._log, severity, replica, message)
+        self.carry(final=True)
+
+
+def write_over(path: Path, text: str) -> None:
+    """Replace a file at once: a reader finds the old content or the new."""
+    beside = path.with_suffix(".new")
+    beside.write_text(text)
+    beside.replace(path)
 
 
 def _line(severity: str, replica: str, message: str) -> str:
