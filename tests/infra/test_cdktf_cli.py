@@ -1,0 +1,177 @@
+"""The framework's own command: synth, diff, deploy, destroy; state in a bucket, as in production.
+
+Terraform starts the emulated provider by itself here, out of a filesystem mirror. OVERNIGHT_CLI_OUTPUT=FILE keeps what
+the commands printed, for the documentation.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from terraform import launch
+from terraform_bucket import Bucket, serving
+from terraform_house import STACKS, Project, Snapshot
+from terraform_variants import ROOT, TODAY
+
+pytestmark = pytest.mark.area("cdktf-cli")
+
+COMMANDS = ROOT / "infra" / "cli" / "node_modules" / ".bin"
+STATES = {stack: f"overnight/example/{stack}/default.tfstate" for stack in STACKS}
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
+# Without the lock of providers: cdktf would ask their registry for it, and not the mirror.
+OFFLINE = "--skip-provider-lock"
+
+
+@dataclass
+class CommandLine:
+    """A folder with cdktf.json, and the command in it."""
+
+    folder: Path
+    environment: dict[str, str]
+    cloud: Path
+    bucket: Bucket
+    printed: list[str] = field(default_factory=list)
+
+    def cdktf(self, *arguments: str) -> str:
+        """Run the command; its output without colours."""
+        command = ["cdktf", *arguments]
+        result = subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False
+        )
+        text = COLOR.sub("", result.stdout + result.stderr)
+        assert result.returncode == 0, text
+        self.printed.append(f"$ {' '.join(command)}\n{text.strip()}\n")
+        return text
+
+    def terraform(self, stack: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Terraform in the stack's folder, as a person would."""
+        folder = self.folder / "cdktf.out" / "stacks" / stack
+        return subprocess.run(
+            ["terraform", *arguments], cwd=folder, env=self.environment, capture_output=True, text=True, check=False
+        )
+
+
+@pytest.fixture(scope="module")
+def command_line(
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[str, Path], empty_cloud: Snapshot
+) -> Iterator[CommandLine]:
+    """The unprotected variant, so that it can be destroyed; a cloud and a bucket of its own."""
+    if not (COMMANDS / "cdktf").exists():
+        pytest.skip("the cdktf command is not installed (make infra-setup)")
+    folder = tmp_path_factory.mktemp("cdktf")
+    shutil.copy(ROOT / "cdktf.json", folder)
+    (folder / "home").mkdir()
+    cloud = folder / "cloud.json"
+    cloud.write_text(empty_cloud.cloud)
+    launch.switch(cloud, enable_seconds=0.0, create_seconds=0.0)
+    with serving("acme-vision-prod-terraform-state") as bucket:
+        environment = {
+            **os.environ,
+            **launch.mirror(folder / "providers", cloud),
+            **bucket.environment,
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), str(COMMANDS), os.environ["PATH"]]),
+            "HOME": str(folder / "home"),
+            "CI": "true",
+            "OVERNIGHT_CONFIG": str(configurations["unprotected"]),
+            "OVERNIGHT_NOW": TODAY,
+        }
+        session = CommandLine(folder, environment, cloud, bucket)
+        yield session
+        if kept := os.environ.get("OVERNIGHT_CLI_OUTPUT"):
+            Path(kept).write_text("\n".join(session.printed).replace(str(folder), "."))
+
+
+@pytest.fixture(scope="module")
+def first_diff(command_line: CommandLine) -> str:
+    command_line.cdktf("synth")
+    return command_line.cdktf("diff", "foundation", OFFLINE, "--skip-synth")
+
+
+@pytest.fixture(scope="module")
+def deployed(command_line: CommandLine, first_diff: str) -> str:
+    return command_line.cdktf("deploy", "*", "--auto-approve", OFFLINE, "--skip-synth")
+
+
+def test_the_command_writes_the_same_stacks(
+    command_line: CommandLine, first_diff: str, synthesized: dict[str, Path]
+) -> None:
+    for stack in STACKS:
+        place = Path("stacks") / stack / "cdk.tf.json"
+        assert (command_line.folder / "cdktf.out" / place).read_bytes() == (
+            synthesized["unprotected"] / place
+        ).read_bytes()
+
+
+def test_a_first_diff_adds_the_whole_stack(project_of: Callable[[str], Project], first_diff: str) -> None:
+    assert (
+        f"Plan: {resources(project_of('unprotected'), 'foundation')} to add, 0 to change, 0 to destroy." in first_diff
+    )
+
+
+def resources(project: Project, stack: str) -> int:
+    """How many the configuration declares."""
+    return sum(len(named) for named in project[stack].configuration["resource"].values())
+
+
+def test_deploy_applies_each_stack_after_those_it_needs(
+    command_line: CommandLine, project_of: Callable[[str], Project], deployed: str
+) -> None:
+    for stack in STACKS:
+        count = resources(project_of("unprotected"), stack)
+        assert f"Apply complete! Resources: {count} added, 0 changed, 0 destroyed." in squeezed(deployed)
+    written = [name for change, name in command_line.bucket.changes if change == "written" and name in STATES.values()]
+    first = [name for place, name in enumerate(written) if name not in written[:place]]
+    assert first[:2] == [STATES["foundation"], STATES["artifacts"]]
+
+
+def squeezed(text: str) -> str:
+    """On one line: the command breaks lines where it likes."""
+    return " ".join(text.split())
+
+
+def test_state_lies_in_the_bucket_and_was_locked_while_it_was_written(command_line: CommandLine, deployed: str) -> None:
+    assert set(command_line.bucket.objects) == set(STATES.values())
+    locked: set[str] = set()
+    for change, name in command_line.bucket.changes:
+        stack_folder, _, file = name.rpartition("/")
+        if file == "default.tflock":
+            locked = locked | {stack_folder} if change == "written" else locked - {stack_folder}
+        else:
+            assert stack_folder in locked, f"{name} was written without its lock"
+    assert locked == set()
+
+
+def test_a_diff_after_deploy_is_empty(command_line: CommandLine, deployed: str) -> None:
+    assert "No changes." in command_line.cdktf("diff", "training", OFFLINE, "--skip-synth")
+
+
+def test_a_lock_that_somebody_holds_stops_terraform(command_line: CommandLine, deployed: str) -> None:
+    lock = STATES["delivery"].replace("tfstate", "tflock")
+    held = {"ID": "1", "Operation": "OperationTypeApply", "Who": "nightly@build", "Version": "1.11.4"}
+    command_line.bucket.put(lock, json.dumps(held).encode())
+    refused = command_line.terraform("delivery", "plan", "-no-color")
+    command_line.bucket.delete(lock)
+    assert refused.returncode == 1
+    assert "Error acquiring the state lock" in refused.stderr
+    assert "nightly@build" in refused.stderr
+
+
+def test_destroy_takes_everything_away_again(command_line: CommandLine, deployed: str) -> None:
+    printed = command_line.cdktf("destroy", "*", "--auto-approve", OFFLINE, "--skip-synth")
+    assert squeezed(printed).count("Destroy complete!") == len(STACKS)
+    left = {kind for kind, found in json.loads(command_line.cloud.read_text()).items() if found and "//" not in kind}
+    # What Google never deletes, or only on request.
+    assert left == {
+        "google_kms_crypto_key",
+        "google_kms_key_ring",
+        "google_project_service",
+        "google_project_service_identity",
+    }
