@@ -153,22 +153,10 @@ def _tell(submission: "Submission", folder: Path, config: Path, endpoint: str | 
 
 
 def _service_usage(project: str) -> "ServiceUsage":
-    import google.auth
-    from google.auth.exceptions import GoogleAuthError
-    from google.auth.transport.requests import AuthorizedSession
-
-    from overnight.errors import OvernightError
+    from overnight.jobs.endpoint import authorized_session
     from overnight.jobs.preflight import ServiceUsage
 
-    try:
-        credentials, _ = google.auth.default(scopes=["https://www.googleapis.com/auth/cloud-platform.read-only"])
-    except GoogleAuthError as error:
-        raise OvernightError(
-            "there are no credentials to read limits with",
-            where="--limits",
-            remedy="run `gcloud auth application-default login`, or leave it out",
-        ) from error
-    return ServiceUsage(AuthorizedSession(credentials), project)
+    return ServiceUsage(authorized_session("https://www.googleapis.com/auth/cloud-platform.read-only"), project)
 
 
 def _needs_table(found: list["Need"]) -> Table:

@@ -47,17 +47,23 @@ class WatchView:
             self._job = look.job.name
             self.tail.clear()
             console.print(look.job.name, markup=False)
-        shown = look.lines[-self._lines :] if self._lines else ()
-        for line in look.lines:
-            self.tail.append(line.text)
-        for line in shown:
+        if look.changed and not look.job.over:
+            self._state(look)
+        self.tail.extend(line.text for line in look.lines)
+        for line in look.lines[-self._lines :] if self._lines else ():
             console.print(f"  {line.replica} | {line.text}", markup=False)
-        if look.changed:
-            console.print(f"{look.since:%Y-%m-%d %H:%M:%S} {look.job.state}{self._took(look)}", markup=False)
         if self._status is not None:
             self._status.update(f"{look.job.state}{progress(look, self._price)}")
         if look.job.over:
+            self._state(look)
             console.print(f"{look.job.state}{progress(look, self._price)}", markup=False)
+
+    def note(self, sentence: str) -> None:
+        """Say something that is not of the job."""
+        progress_console.print(sentence, markup=False, soft_wrap=True)
+
+    def _state(self, look: "Look") -> None:
+        console.print(f"{look.since:%Y-%m-%d %H:%M:%S} {look.job.state}{self._took(look)}", markup=False)
 
     def _took(self, look: "Look") -> str:
         """How long it waited, once it runs."""

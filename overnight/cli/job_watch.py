@@ -83,31 +83,27 @@ def watch(
     cancelled. Ctrl-C ends the watching, not the job.
     """
     from overnight.jobs.cost import Price
+    from overnight.jobs.errors import RunCancelled
     from overnight.jobs.fallback import Budgets
+    from overnight.jobs.job_logs import QuietLogs
 
     surroundings = known_environment(config)
-    given = None if usd_per_hour is None else Price(usd_per_hour, prices_as_of, fee_included)
     folder = run_folder(job, surroundings)
-    if folder is None and (follow_fallbacks or code_retries):
+    again = follow_fallbacks or code_retries > 0
+    if folder is None and again:
         raise OvernightError("fallbacks stand in a run's record", where=job, remedy="give the run id instead")
-    budgets = Budgets(capacity_retries if follow_fallbacks else 0, code_retries)
     name = job_name(job, surroundings)
-    jobs, lines_of = service(endpoint), logs(endpoint, name, surroundings)
-    price = given or _price(folder, surroundings)
-    view = WatchView(price, lines)
+    given = None if usd_per_hour is None else Price(usd_per_hour, prices_as_of, fee_included)
+    view = WatchView(given or _price(folder, surroundings), lines)
+    quiet = QuietLogs(logs(endpoint, name, surroundings), view.note)
+    budgets = Budgets(capacity_retries if follow_fallbacks else 0, code_retries)
     try:
         with view:
-            end = _follow(
-                name,
-                folder if follow_fallbacks or code_retries else None,
-                budgets,
-                jobs,
-                lines_of,
-                view.report,
-                interval,
-            )
+            end = _follow(name, folder if again else None, budgets, service(endpoint), quiet, view.report, interval)
     except KeyboardInterrupt:
-        _stop_watching(job)
+        raise RunCancelled(
+            "watching has ended, the job goes on", remedy=f"end it by `overnight job cancel {job}`"
+        ) from None
     _finish(end, view)
 
 
@@ -198,12 +194,6 @@ def _price(folder: Path | None, surroundings: Any) -> "Price | None":
     request = submission.requests[submission.tries[-1].fallback] if submission.tries else submission.requests[0]
     # A study's trials come and go: an hour of it has no fixed price.
     return price_in(surroundings, request.job["jobSpec"]) if request.kind == "customJob" else None
-
-
-def _stop_watching(job: str) -> None:
-    from overnight.jobs.errors import RunCancelled
-
-    raise RunCancelled("watching has ended, the job goes on", remedy=f"end it by `overnight job cancel {job}`")
 
 
 def _finish(end: "Job", view: WatchView) -> None:

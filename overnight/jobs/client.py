@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from overnight.errors import OvernightError
-from overnight.jobs.endpoint import Endpoint, job_client
+from overnight.jobs.endpoint import Endpoint, job_client, no_credentials
 from overnight.jobs.explain import Kind, refusal_kind
 from overnight.jobs.request import RUN_LABEL, Request, request_type
 from overnight.jobs.view import Kind as JobKind
@@ -194,10 +194,7 @@ def _refusals() -> Iterator[None]:
     except NoConnection as error:
         raise Refused("UNAVAILABLE", "nobody answers at this endpoint") from error
     except GoogleAuthError as error:
-        raise OvernightError(
-            f"there are no credentials: {str(error).splitlines()[0].rstrip('.')}",
-            remedy="run `gcloud auth application-default login`, or give --endpoint of a local Vertex AI",
-        ) from error
+        raise no_credentials(error) from error
 
 
 _CALL = re.compile(r"^[A-Z]+ https?://\S+: ")

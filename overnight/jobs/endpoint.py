@@ -54,6 +54,27 @@ def job_client(endpoint: Endpoint, region: str) -> Any:
     return aiplatform_v1.JobServiceClient(transport=_open_transport(endpoint))
 
 
+def authorized_session(scope: str) -> Any:
+    """A requests.Session with whatever credentials there are; raises OvernightError when there are none."""
+    import google.auth
+    from google.auth.exceptions import GoogleAuthError
+    from google.auth.transport.requests import AuthorizedSession
+
+    try:
+        credentials, _ = google.auth.default(scopes=[scope])
+    except GoogleAuthError as error:
+        raise no_credentials(error) from error
+    return AuthorizedSession(credentials)
+
+
+def no_credentials(error: Exception) -> OvernightError:
+    """What to say when Google's authentication library found nothing."""
+    return OvernightError(
+        f"there are no credentials: {str(error).splitlines()[0].rstrip('.')}",
+        remedy="run `gcloud auth application-default login`, or give --endpoint of a local Vertex AI",
+    )
+
+
 def _open_transport(endpoint: Endpoint) -> Any:
     """Without TLS and credentials; loopback only."""
     import grpc

@@ -33,6 +33,8 @@ class KnownError:
     cause: str
     remedy: str
     source: str
+    general: bool = False
+    """Left out where another of the same kind says more."""
 
     def matches(self, text: str) -> bool:
         """Whether it is what `text` says."""
@@ -58,7 +60,8 @@ def explain(text: str) -> KnownError | None:
 
 def explain_all(text: str) -> list[KnownError]:
     """Every known error that the text holds, for a text of many lines."""
-    return list(_found(text))
+    found = list(_found(text))
+    return [row for row in found if not row.general or not any(_says_more(other, row) for other in found)]
 
 
 def quota_metrics(text: str) -> list[str]:
@@ -86,6 +89,11 @@ def known_errors_table() -> str:
     """The table as Markdown, as it stands in docs/jobs.md."""
     rows = [f"| `{row.name}` | {row.kind} | {row.cause} | {row.remedy} | {row.source} |" for row in known_errors()]
     return "\n".join(["| name | kind | cause | remedy | source |", "|---|---|---|---|---|", *rows])
+
+
+def _says_more(other: KnownError, row: KnownError) -> bool:
+    """Also across kinds: exit code 2 is configured wrongly, and still an exit."""
+    return not other.general and (other.kind == row.kind or other.name.startswith(f"{row.name}-"))
 
 
 def _found(text: str) -> Iterator[KnownError]:

@@ -1,6 +1,6 @@
 """What a job's replicas write, from Cloud Logging's REST API, or from a local server that answers like it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -37,6 +37,23 @@ class NoLogs:
     def new(self, job: Job) -> Iterator[LogLine]:
         """Nothing."""
         return iter(())
+
+
+class QuietLogs:
+    """Other logs until they cannot be read; then none, so that following the job goes on."""
+
+    def __init__(self, logs: Logs, tell: Callable[[str], None]) -> None:
+        """`tell` hears once why."""
+        self._logs = logs
+        self._tell = tell
+
+    def new(self, job: Job) -> Iterator[LogLine]:
+        """Lines, as long as there are any to be had."""
+        try:
+            yield from self._logs.new(job)
+        except OvernightError as error:
+            self._logs = NoLogs()
+            self._tell(error.sentence)
 
 
 class CloudLogs:
@@ -111,13 +128,10 @@ def line_of(entry: dict[str, Any]) -> LogLine:
 
 
 def logs_of(endpoint: Endpoint, project: str) -> Logs:
-    """The logs beside an endpoint. A local gRPC address has none: they come over REST."""
+    """The logs beside an endpoint; raises OvernightError. A local gRPC address has none: they come over REST."""
     if endpoint.encrypted:
-        import google.auth
-        from google.auth.transport.requests import AuthorizedSession
-
-        credentials, _ = google.auth.default(scopes=["https://www.googleapis.com/auth/logging.read"])
-        return CloudLogs("https://logging.googleapis.com", AuthorizedSession(credentials), project)
+        session = authorized_session("https://www.googleapis.com/auth/logging.read")
+        return CloudLogs("https://logging.googleapis.com", session, project)
     if endpoint.transport == "grpc":
         return NoLogs()
     import requests

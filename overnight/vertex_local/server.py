@@ -34,6 +34,7 @@ SERVICES = (
     ("metadata", "MetadataService"),
     ("tensorboard", "TensorboardService"),
     ("endpoints", "EndpointsService"),
+    ("cloud_logging", "CloudLoggingService"),
 )
 """Module in `services/` and its class: `__init__(world)`, `handlers()`; and, where it has them, `resume()` (once at
 the start), `tick()` (again and again, in the one housekeeping thread), `controls()` and `stop()`."""

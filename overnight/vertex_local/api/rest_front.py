@@ -21,6 +21,8 @@ MAX_BODY_BYTES = 10 * 2**20
 _PATIENCE_SECONDS = 30.0
 _BACKLOG = 128
 _CONTROL = "/control/"
+_ENTRIES = "/v2/entries:list"
+"""Cloud Logging's path, for the control `entries`."""
 
 Control = Callable[[dict[str, Any]], dict[str, Any]]
 """From the JSON sent to the JSON answered."""
@@ -123,6 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, url: Any, body: bytes) -> bytes:
         if url.path.startswith(_CONTROL):
             return self._control(url.path.removeprefix(_CONTROL), body)
+        if url.path == _ENTRIES:
+            return self._control("entries", body)
         route, variables = self.server.routes.find(self.command, url.path)
         request = to_request(route, variables, parse_qsl(url.query, keep_blank_values=True), body)
         answer = self.server.api.call(route.method.path, request)
