@@ -35,7 +35,11 @@ _ENVIRONMENT, _TRIAL, _PLACE = "environment", "trial", "place"
 
 
 class Engine:
-    """All custom jobs that have not ended. Its methods may be called from any thread."""
+    """All custom jobs that have not ended.
+
+    Its methods may be called from any thread, but not inside a transaction of the store: the engine's own thread
+    takes its lock first and the store's then.
+    """
 
     def __init__(self, world: "World") -> None:
         self._world = world

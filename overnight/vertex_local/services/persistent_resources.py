@@ -79,10 +79,11 @@ class PersistentResourcesService:
         if wrong or not asked:
             raise invalid_fields(wrong or {"update_mask": "Required field is not set."})
         kept = self._running(new.name)
+        used = self._world.engine.used(kept.name)
 
         def change(resource: Any) -> None:
             if "resource_pools" in asked:
-                self._take_over_sizes(resource, new)
+                _take_over_sizes(resource, new, used)
             if "display_name" in asked:
                 resource.display_name = new.display_name
             if "labels" in asked:
@@ -163,22 +164,6 @@ class PersistentResourcesService:
             raise failed_precondition(f"{name} is in state {state}; it must be RUNNING.")
         return kept
 
-    def _take_over_sizes(self, resource: Any, new: Any) -> None:
-        used = self._world.engine.used(resource.name)
-        sizes = {pool.id: pool for pool in new.resource_pools}
-        if sizes.keys() != {pool.id for pool in resource.resource_pools}:
-            raise invalid_fields({"persistent_resource.resource_pools": "Pools cannot be added, removed or renamed."})
-        for pool in resource.resource_pools:
-            size = sizes[pool.id]
-            if size.machine_spec != pool.machine_spec or size.disk_spec != pool.disk_spec:
-                raise invalid_fields({f"persistent_resource.resource_pools[{pool.id}]": "Machines cannot be changed."})
-            if size.replica_count < used.get(pool.id, 0):
-                raise failed_precondition(f"{used[pool.id]} replicas of the pool {pool.id} are in use.")
-            pool.replica_count = size.replica_count or size.autoscaling_spec.min_replica_count
-            pool.ClearField("autoscaling_spec")
-            if size.HasField("autoscaling_spec"):
-                pool.autoscaling_spec.CopyFrom(size.autoscaling_spec)
-
     def _set_state(self, name: str, state: str) -> None:
         self._world.resources.change(name, lambda resource: setattr(resource, "state", _number(state)))
 
@@ -192,3 +177,19 @@ class PersistentResourcesService:
 
 def _number(state: str) -> int:
     return int(v1.PersistentResource.pb().State.Value(state))
+
+
+def _take_over_sizes(resource: Any, new: Any, used: Mapping[str, int]) -> None:
+    sizes = {pool.id: pool for pool in new.resource_pools}
+    if sizes.keys() != {pool.id for pool in resource.resource_pools}:
+        raise invalid_fields({"persistent_resource.resource_pools": "Pools cannot be added, removed or renamed."})
+    for pool in resource.resource_pools:
+        size = sizes[pool.id]
+        if size.machine_spec != pool.machine_spec or size.disk_spec != pool.disk_spec:
+            raise invalid_fields({f"persistent_resource.resource_pools[{pool.id}]": "Machines cannot be changed."})
+        if size.replica_count < used.get(pool.id, 0):
+            raise failed_precondition(f"{used[pool.id]} replicas of the pool {pool.id} are in use.")
+        pool.replica_count = size.replica_count or size.autoscaling_spec.min_replica_count
+        pool.ClearField("autoscaling_spec")
+        if size.HasField("autoscaling_spec"):
+            pool.autoscaling_spec.CopyFrom(size.autoscaling_spec)
