@@ -68,15 +68,13 @@ class TensorboardService:
 
     def get_tensorboard(self, request: Any) -> Any:
         """The tensorboard with the number of its runs."""
-        found = self._world.resources.get(request.name)
-        store = self._world.store
-        experiments = store.list(found.name, f"{_PACKAGE}.TensorboardExperiment")
-        found.run_count = sum(len(store.list(e.name, f"{_PACKAGE}.TensorboardRun")) for e in experiments)
-        return found
+        return self._counted(self._world.resources.get(request.name))
 
     def list_tensorboards(self, request: Any) -> Any:
         """A page of the location's tensorboards."""
-        return self._world.resources.list(request, v1.ListTensorboardsResponse.pb()(), f"{_PACKAGE}.Tensorboard")
+        rows = self._world.store.rows(request.parent, f"{_PACKAGE}.Tensorboard")
+        counted = [(number, self._counted(board)) for number, board in rows]
+        return self._world.resources.fill(request, v1.ListTensorboardsResponse.pb()(), counted)
 
     def update_tensorboard(self, request: Any) -> Any:
         """The tensorboard, by an operation that is over."""
@@ -133,6 +131,12 @@ class TensorboardService:
             self._world.store.delete_below(request.name)
         metadata = v1.DeleteOperationMetadata.pb()()
         return self._world.operations.done(Empty(), "/".join(request.name.split("/")[:4]), metadata)
+
+    def _counted(self, board: Any) -> Any:
+        store = self._world.store
+        experiments = store.list(board.name, f"{_PACKAGE}.TensorboardExperiment")
+        board.run_count = sum(len(store.list(e.name, f"{_PACKAGE}.TensorboardRun")) for e in experiments)
+        return board
 
     def _check_display_name(self, kind: str, parent: str, item: Any) -> None:
         if kind not in _NAMED_ONCE or not item.display_name:
