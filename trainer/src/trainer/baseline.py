@@ -18,13 +18,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from trainer.buckets import local_path
 from trainer.command import add_data_arguments, fail_in_one_sentence
 from trainer.config import IMAGENET_MEAN, IMAGENET_STD
 from trainer.data.loader import EvalLoader
 from trainer.data.snapshot import Rows, open_snapshot
 from trainer.errors import SnapshotError
 from trainer.export import use_fixed_threads
-from trainer.files import local_path, sha256_bytes
+from trainer.files import sha256_bytes
 from trainer.metrics import measure
 from trainer.predictions import Predictions, write_predictions
 

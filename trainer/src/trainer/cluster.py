@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from trainer.errors import ConfigError
 
 TRAINING_POOLS = ("workerpool0", "workerpool1")
-"""Pool 2 holds reduction servers and pool 3 evaluators: they are no ranks (Vertex AI, distributed training)."""
+OTHER_POOLS = ("workerpool2", "workerpool3")
+"""Parameter or reduction servers, and evaluators: they are no ranks (Vertex AI, distributed training)."""
 
 
 @dataclass(frozen=True)
@@ -17,21 +19,73 @@ class Node:
     rank: int
     count: int
     master: str
-    """host:port of the first replica of pool 0, where ranks meet."""
+    """host:port of the first replica of pool 0, where all meet."""
 
 
-def node_from(environment: Mapping[str, str]) -> Node:
-    """This node's place as CLUSTER_SPEC has it; a node of its own where it is not set.
+ALONE = Node(0, 1, "127.0.0.1:0")
 
-    RANK and WORLD_SIZE of the platform are ignored: they count nodes, not processes. Raises ConfigError
-    when CLUSTER_SPEC cannot be read or this replica is in a pool that does not train.
+
+@dataclass(frozen=True)
+class Cluster:
+    """CLUSTER_SPEC as one replica has it."""
+
+    pools: Mapping[str, tuple[str, ...]]
+    """host:port of every replica, by pool."""
+    pool: str
+    index: int
+    job: Mapping[str, Any] = field(default_factory=dict)
+    """The CustomJobSpec, as far as it could be read."""
+
+    @property
+    def name(self) -> str:
+        """This replica as logs name it: `workerpool1-0`."""
+        return f"{self.pool}-{self.index}"
+
+    @property
+    def trains(self) -> bool:
+        """Whether this replica holds ranks."""
+        return self.pool in TRAINING_POOLS
+
+    @property
+    def training_replicas(self) -> tuple[str, ...]:
+        """Names of the replicas that train, in the order of their ranks."""
+        return tuple(f"{pool}-{index}" for pool in TRAINING_POOLS for index in range(len(self.pools.get(pool, ()))))
+
+    @property
+    def others(self) -> int:
+        """How many replicas hold no ranks."""
+        return sum(len(self.pools.get(pool, ())) for pool in OTHER_POOLS)
+
+    @property
+    def node(self) -> Node:
+        """The place of a replica that trains."""
+        replicas = self.training_replicas
+        first = next(self.pools[pool][0] for pool in TRAINING_POOLS if self.pools.get(pool))
+        return Node(replicas.index(self.name), len(replicas), first)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that this replica's machineSpec asks for; 0 for none, for TPUs and where no job stands there."""
+        pools = _either(self.job, "workerPoolSpecs", "worker_pool_specs")
+        number = int(self.pool.removeprefix("workerpool"))
+        spec = pools[number] if isinstance(pools, list) and number < len(pools) else {}
+        machine = _either(spec, "machineSpec", "machine_spec")
+        kind = str(_either(machine, "acceleratorType", "accelerator_type") or "")
+        count = str(_either(machine, "acceleratorCount", "accelerator_count") or 1)
+        return int(count) if kind.startswith("NVIDIA") and count.isdigit() else 0
+
+
+def cluster_from(environment: Mapping[str, str]) -> Cluster | None:
+    """CLUSTER_SPEC; None where it is not set. RANK and WORLD_SIZE of the platform count nodes and are not read.
+
+    Raises ConfigError when it cannot be read or has no place for this replica.
     """
     text = environment.get("CLUSTER_SPEC", "")
     if not text:
-        return Node(0, 1, "127.0.0.1:0")
+        return None
     try:
         spec = json.loads(text)
-        pools = {name: list(hosts) for name, hosts in spec["cluster"].items()}
+        pools = {str(name): tuple(str(host) for host in hosts) for name, hosts in spec["cluster"].items()}
         pool, index = str(spec["task"]["type"]), int(spec["task"]["index"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
@@ -39,12 +93,25 @@ def node_from(environment: Mapping[str, str]) -> Node:
             where="CLUSTER_SPEC",
             remedy="unset it to train on this machine alone",
         ) from None
-    nodes = [(name, position) for name in TRAINING_POOLS for position in range(len(pools.get(name, [])))]
-    if (pool, index) not in nodes:
+    known = pool in TRAINING_POOLS and 0 <= index < len(pools.get(pool, ()))
+    if not known and pool not in OTHER_POOLS:
         raise ConfigError(
-            f"{pool} replica {index} is none of the {len(nodes)} that train",
+            f"{pool} replica {index} is none of the replicas that it lists",
             where="CLUSTER_SPEC",
-            remedy="run the trainer in worker pools 0 and 1 only",
+            remedy="leave it as Vertex AI sets it",
         )
-    first_pool, first_index = nodes[0]
-    return Node(nodes.index((pool, index)), len(nodes), str(pools[first_pool][first_index]))
+    return Cluster(pools, pool, index, _job(spec.get("job")))
+
+
+def _job(value: Any) -> Mapping[str, Any]:
+    """The job is a JSON text inside JSON. It only feeds a hint, so one that cannot be read is no error."""
+    try:
+        job = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return {}
+    return job if isinstance(job, dict) else {}
+
+
+def _either(value: Any, camel: str, snake: str) -> Any:
+    """A field of a message that is JSON in the API's spelling or in protobuf's."""
+    return value.get(camel, value.get(snake)) if isinstance(value, Mapping) else None

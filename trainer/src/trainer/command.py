@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from trainer.buckets import local_path
 from trainer.errors import ConfigError, TrainerError
-from trainer.files import local_path
 
 
 def add_data_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def default_output(environment: Mapping[str, str]) -> Path | None:
     """The run folder: the parent of AIP_MODEL_DIR, else of AIP_CHECKPOINT_DIR, as Vertex AI sets them."""
     for name in ("AIP_MODEL_DIR", "AIP_CHECKPOINT_DIR"):
         if environment.get(name):
-            return local_path(environment[name].rstrip("/")).parent
+            return local_path(environment[name].rstrip("/"), environment).parent
     return None
 
 

@@ -21,8 +21,9 @@ from trainer.errors import TrainerError
 
 T = TypeVar("T")
 
-JOIN_TIMEOUT = timedelta(minutes=45)
-"""Replicas of one Vertex AI job start unsynchronised, minutes apart (Snapchat/GiGL#348)."""
+JOIN_SECONDS = 45 * 60.0
+"""Replicas of one Vertex AI job start unsynchronised, minutes apart (Snapchat/GiGL#348); TRAINER_JOIN_SECONDS, which
+`trainer.launch --join-timeout` sets, overrules."""
 STEP_TIMEOUT = timedelta(minutes=15)
 BUCKET_BYTES = 25 << 20
 
@@ -85,10 +86,9 @@ def _join_group(master: str, rank: int, world_size: int, device: torch.device) -
     host, _, port = master.rpartition(":")
     if host in ("127.0.0.1", "localhost"):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    timeout = timedelta(seconds=float(os.environ.get("TRAINER_JOIN_SECONDS", JOIN_SECONDS)))
     try:
-        store = dist.TCPStore(  # type: ignore[attr-defined]
-            host, int(port), world_size, is_master=rank == 0, timeout=JOIN_TIMEOUT
-        )
+        store = dist.TCPStore(host, int(port), world_size, is_master=rank == 0, timeout=timeout)  # type: ignore[attr-defined]
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo",
             store=store,

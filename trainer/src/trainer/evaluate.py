@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from trainer.buckets import local_path
 from trainer.command import add_data_arguments, fail_in_one_sentence
 from trainer.data.loader import EvalLoader
 from trainer.data.snapshot import Rows, open_snapshot
 from trainer.distributed import Worker, agree, gather
 from trainer.export import Preprocessing, load_model, use_fixed_threads
-from trainer.files import local_path
 from trainer.metrics import Metrics, measure
 from trainer.predictions import Predictions, write_predictions
 

@@ -1,4 +1,4 @@
-"""Files that are complete or absent, digests, canonical JSON, and where `gs://` stands in a container."""
+"""Files that are complete or absent, digests, canonical JSON."""
 
 import contextlib
 import fcntl
@@ -17,11 +17,6 @@ from trainer.errors import TrainerError
 
 class FolderInUse(TrainerError):
     """Another run holds the output folder."""
-
-
-def local_path(text: str) -> Path:
-    """`gs://bucket/x` as `/gcs/bucket/x`, where Vertex AI mounts Cloud Storage; other paths as they are."""
-    return Path("/gcs") / text.removeprefix("gs://") if text.startswith("gs://") else Path(text)
 
 
 def canonical_json(value: Any) -> bytes:

@@ -1,166 +1,182 @@
-"""The container's entry point: `python -m trainer.launch ARGUMENTS` starts `python -m trainer ARGUMENTS` once a GPU.
+"""The container's entry point: starts a command on every machine of a Vertex AI job as one process group.
 
-On a machine without GPU it starts one process. Ranks come from CLUSTER_SPEC (trainer.cluster). SIGTERM
-is passed on, so that the workers save a checkpoint; when one process fails, the others are ended and its
-exit code is this one's. torch is not imported here.
+    python -m trainer.launch ARGUMENTS                                    our trainer, once a GPU
+    python -m trainer.launch -- python train.py ARGUMENTS                 any PyTorch script, once a GPU
+    python -m trainer.launch --framework tensorflow -- python train.py    once a machine, TF_CONFIG checked
+    python -m trainer.launch --framework jax -- python -m trainer.jax_start train.py
+
+Ranks come from CLUSTER_SPEC (trainer.cluster), never from the platform's RANK and WORLD_SIZE, which count machines.
+The launchers meet first (trainer.crew), then start (trainer.supervise). No framework is imported here.
 """
 
+import argparse
 import os
-import shutil
 import signal
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import FrameType
+from contextlib import closing
+from dataclasses import dataclass
 
-from trainer.cluster import Node, node_from
+from trainer import frameworks, probe
+from trainer.cluster import ALONE, Cluster, Node, cluster_from
+from trainer.crew import Crew, free_port, meet
 from trainer.errors import ConfigError, TrainerError
+from trainer.frameworks import FRAMEWORKS, Framework, Group
+from trainer.supervise import Stopping, supervise
 
-GRACE_SECONDS = 15.0
-"""From SIGTERM to SIGKILL for the processes that a failed one leaves behind."""
-SMALL_SHM_BYTES = 1 << 30
+JOIN_MINUTES = 45.0
+"""Replicas start minutes apart (Snapchat/GiGL#348)."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is started, and how."""
+
+    command: tuple[str, ...]
+    ours: bool
+    """Whether the command is our trainer."""
+    framework: Framework
+    processes: int | None
+    """On each machine; None: one a GPU for torch, else one."""
+    join_seconds: float
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the node's processes to their end; the exit code of the first that failed, else 0."""
+    """Run this node's processes to their end; the exit code of the first that failed in the run, else 0."""
     try:
-        node = node_from(os.environ)
-        processes = _processes_per_node(os.environ)
+        return launch(parse(arguments, os.environ), os.environ)
     except TrainerError as error:
         print(f"trainer: {error.sentence}", file=sys.stderr)
         return error.exit_code
-    for line in describe_machine(node, processes):
-        print(f"launch: {line}", file=sys.stderr, flush=True)
-    children: list[subprocess.Popen[bytes]] = []
-    stopping = _Stopping(children)
-    signal.signal(signal.SIGTERM, stopping)
-    signal.signal(signal.SIGINT, stopping)
-    for environment in worker_environments(os.environ, node, processes):
-        children.append(subprocess.Popen([sys.executable, "-m", "trainer", *arguments], env=environment))
-    if stopping.requested:
-        stopping.forward()
-    return _supervise(children, stopping)
 
 
-def worker_environments(base: Mapping[str, str], node: Node, processes: int) -> list[dict[str, str]]:
-    """The environment of each of the node's processes: TRAINER_RANK and its kin, in local order."""
-    world_size = node.count * processes
-    master = node.master
-    if world_size > 1 and master.endswith(":0"):
-        master = f"127.0.0.1:{_free_port()}"
-    return [
-        {
-            **base,
-            "TRAINER_RANK": str(node.rank * processes + local),
-            "TRAINER_LOCAL_RANK": str(local),
-            "TRAINER_WORLD_SIZE": str(world_size),
-            "TRAINER_MASTER": master,
-            "TRAINER_PARENT": str(os.getpid()),
-        }
-        for local in range(processes)
-    ]
-
-
-def describe_machine(node: Node, processes: int) -> list[str]:
-    """What this machine means for the run, in plain words."""
-    world_size = node.count * processes
-    lines = [
-        f"node {node.rank + 1} of {node.count}, {_count(processes, 'process', 'processes')} here, "
-        + (f"{world_size} workers meet at {node.master}" if world_size > 1 else "no process group")
-    ]
-    shm = Path("/dev/shm")
-    if shm.is_dir():
-        size = shutil.disk_usage(shm).total
-        if size < SMALL_SHM_BYTES and processes > 1:
-            lines.append(
-                f"/dev/shm has {size >> 20} MiB: the loader needs none of it, but NCCL may; "
-                "set NCCL_SHM_DISABLE=1 if it reports a bus error"
-            )
-    gcs = Path("/gcs")
-    lines.append(
-        "/gcs is there: gs:// paths are read and written through it"
-        if gcs.is_dir()
-        else "/gcs is not there: only local paths can be used"
+def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
+    """Options up to `--`, then the command; without `--`, what is not known here is for our trainer."""
+    parser = argparse.ArgumentParser(
+        prog="python -m trainer.launch",
+        description="Start a command as one process group over all machines of a Vertex AI job.",
+        epilog="Without -- COMMAND, all other arguments go to python -m trainer.",
+        allow_abbrev=False,
     )
-    return lines
+    parser.add_argument("--framework", choices=FRAMEWORKS, default="torch")
+    parser.add_argument(
+        "--nproc-per-node",
+        metavar="N",
+        default=environment.get("TRAINER_PROCESSES_PER_NODE", "auto"),
+        help="processes on each machine; auto: one a GPU for torch, one for the others",
+    )
+    parser.add_argument(
+        "--join-timeout",
+        type=float,
+        metavar="MINUTES",
+        default=JOIN_MINUTES,
+        help="how long replicas wait for each other (default: %(default)g)",
+    )
+    own, given, command = _split(arguments)
+    options, rest = parser.parse_known_args(own)
+    if given and rest:
+        raise ConfigError(f"{rest[0]!r} is no option of the launcher", where="--", remedy="write it after the command")
+    if given and not command:
+        raise ConfigError("no command follows", where="--", remedy="write one, or leave -- away to start the trainer")
+    if not given and options.framework != "torch":
+        raise ConfigError("our trainer is of torch", where="--framework", remedy="write -- and the command")
+    return Options(
+        command=tuple(command) if given else (sys.executable, "-m", "trainer", *rest),
+        ours=not given,
+        framework=options.framework,
+        processes=_processes(options.nproc_per_node),
+        join_seconds=options.join_timeout * 60,
+    )
 
 
-def _processes_per_node(environment: Mapping[str, str]) -> int:
-    """One a GPU that this container sees, else one; TRAINER_PROCESSES_PER_NODE overrules."""
-    text = environment.get("TRAINER_PROCESSES_PER_NODE")
-    if text is None:
-        visible = environment.get("CUDA_VISIBLE_DEVICES")
-        if visible is not None:
-            return max(1, len([device for device in visible.split(",") if device.strip() not in ("", "-1")]))
-        return max(1, len(list(Path("/dev").glob("nvidia[0-9]*"))))
+def _split(arguments: Sequence[str]) -> tuple[list[str], bool, list[str]]:
+    words = list(arguments)
+    if "--" not in words:
+        return words, False, []
+    place = words.index("--")
+    return words[:place], True, words[place + 1 :]
+
+
+def _processes(text: str) -> int | None:
+    if text == "auto":
+        return None
     if not text.isdigit() or int(text) < 1:
         raise ConfigError(
-            f"{text!r} is not a number of processes", where="TRAINER_PROCESSES_PER_NODE", remedy="give 1 or more"
+            f"{text!r} is not a number of processes", where="--nproc-per-node", remedy="give 1 or more, or auto"
         )
     return int(text)
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def launch(options: Options, base: Mapping[str, str]) -> int:
+    """Look at the machine, meet the other launchers, start the command, wait for its end. Raises TrainerError."""
+    cluster = cluster_from(base)
+    serves = cluster is not None and not cluster.trains
+    if cluster is not None and serves and options.framework != "tensorflow":
+        say(f"{cluster.name} holds no rank, pools 2 and 3 never do: nothing to do here")
+        return 0
+    machine = probe.look(base)
+    processes = options.processes or (max(1, machine.gpus) if options.framework == "torch" else 1)
+    frameworks.check_processes(options.framework, processes)
+    environment = _probed(options, base, cluster, machine, processes)
+    stopping = Stopping()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stopping)
+    node = ALONE if cluster is None or serves else cluster.node
+    with closing(_crew(options, base, node, processes, stopping, serves)) as crew:
+        for each in _environments(options, environment, node, processes, crew.port):
+            stopping.start(options.command, each)
+        return supervise(stopping, crew, node.rank, say)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _probed(
+    options: Options, base: Mapping[str, str], cluster: Cluster | None, machine: probe.Machine, processes: int
+) -> dict[str, str]:
+    """Say what this machine means for the run; the environment with what follows from it. Raises TrainerError."""
+    if cluster is not None:
+        others = f", {cluster.others} more in pools 2 and 3 hold no rank" if cluster.others else ""
+        say(f"{cluster.name} of {len(cluster.training_replicas)} replicas that train{others}")
+    say(probe.describe_gpus(machine, cluster, options.framework, processes))
+    shared_memory, added = probe.describe_shared_memory(machine, base, ours=options.ours)
+    say(shared_memory)
+    say(probe.describe_disk(machine))
+    say(probe.describe_buckets(options.command, base, ours=options.ours))
+    if options.framework == "tensorflow":
+        frameworks.check_tf_config(base, cluster)
+    return {**base, **added, "TRAINER_JOIN_SECONDS": str(options.join_seconds)}
 
 
-class _Stopping:
-    """Passes the signal that asked this process to end on to the children."""
-
-    def __init__(self, children: list[subprocess.Popen[bytes]]) -> None:
-        self._children = children
-        self.requested = False
-
-    def __call__(self, _number: int, _frame: FrameType | None) -> None:
-        self.requested = True
-        self.forward()
-
-    def forward(self) -> None:
-        for child in self._children:
-            if child.poll() is None:
-                child.send_signal(signal.SIGTERM)
+def _crew(
+    options: Options, base: Mapping[str, str], node: Node, processes: int, stopping: Stopping, serves: bool
+) -> Crew:
+    if serves or (options.framework == "tensorflow" and frameworks.has_parameter_servers(base)):
+        say("parameter servers and evaluators: each replica goes its own way")
+        return Crew(node.rank, {}, free_port())
+    if node.count > 1:
+        say(f"node {node.rank} of {node.count}: waiting up to {options.join_seconds / 60:g} minutes for the others")
+    return meet(node, processes, options.join_seconds, lambda: stopping.requested)
 
 
-def _supervise(children: list[subprocess.Popen[bytes]], stopping: _Stopping) -> int:
-    code = 0
-    running = list(children)
-    while running:
-        for child in list(running):
-            if child.poll() is None:
-                continue
-            running.remove(child)
-            if code == 0 and child.returncode != 0:
-                code = _exit_code(child.returncode)
-                if not stopping.requested:
-                    _end(running)
-        time.sleep(0.02)
-    return code
+def _environments(
+    options: Options, environment: Mapping[str, str], node: Node, processes: int, port: int
+) -> list[dict[str, str]]:
+    """The environment of each of this node's processes."""
+    if options.framework == "tensorflow":
+        return [dict(environment)]
+    group = Group(node.rank, node.count, processes, node.master.rpartition(":")[0], port)
+    if group.world_size > 1:
+        numbers = ", ".join(map(str, group.ranks()))
+        say(f"ranks {numbers} of {group.world_size} are here; all meet at {group.host}:{port}")
+    if options.framework == "jax":
+        return frameworks.jax_environments(environment, group)
+    environments = frameworks.torch_environments(environment, group)
+    if (sentence := frameworks.replaced(environment, environments)) is not None:
+        say(sentence)
+    return environments
 
 
-def _end(children: list[subprocess.Popen[bytes]]) -> None:
-    """End what a failed process leaves: it would wait for ever in a collective operation."""
-    for child in children:
-        child.send_signal(signal.SIGTERM)
-    deadline = time.monotonic() + GRACE_SECONDS
-    for child in children:
-        try:
-            child.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            child.kill()
-
-
-def _exit_code(code: int) -> int:
-    """As a shell reports it: 128 + the signal that ended a process."""
-    return 128 - code if code < 0 else code
+def say(line: str) -> None:
+    """One line on standard error."""
+    print(f"launch: {line}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

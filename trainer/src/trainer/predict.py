@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
+from trainer.buckets import local_path
 from trainer.command import fail_in_one_sentence
 from trainer.data.loader import load_images
 from trainer.evaluate import logits_of
 from trainer.export import ExportedModel, load_model, use_fixed_threads
 from trainer.fields import require
-from trainer.files import local_path
 from trainer.metrics import softmax
 
 BATCH = 32

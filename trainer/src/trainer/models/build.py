@@ -12,9 +12,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from trainer.buckets import local_path
 from trainer.errors import ConfigError
 from trainer.fields import require
-from trainer.files import local_path, read_json
+from trainer.files import read_json
 
 
 @dataclass(frozen=True, kw_only=True)
