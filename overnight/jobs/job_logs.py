@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from overnight.errors import OvernightError
 from overnight.jobs.client import Job
-from overnight.jobs.endpoint import Endpoint
+from overnight.jobs.endpoint import Endpoint, authorized_session
 
 SECONDS_A_CALL = 30.0
 PAGE = 1000

@@ -68,9 +68,11 @@ def make_plan(
     refuse_errors(document, context)
     job, block = _for_the_cloud(document, context)
     snapshot = find_snapshot(block.snapshot)
-    refuse_errors(_filled_in(document, job, place), context)
     inputs = _inputs(block, place, snapshot)
-    views = [complete(view, place, inputs) for view in (job, *(fallen_back(job, item) for item in block.fallbacks))]
+    views = [job, *(fallen_back(job, item) for item in block.fallbacks)]
+    for view in views:
+        refuse_errors(_filled_in(document, view, place), context)
+    views = [complete(view, place, inputs) for view in views]
     unnamed = [Request(_parent(place, view), view.kind, normal(view.kind, view.data)) for view in views]
     digest = sha256_bytes(canonical_json([request.body for request in unnamed]))
     run_id = f"{now:%Y%m%d-%H%M%S}-{digest[:8]}" if run_id is None else checked_run_id(run_id)
@@ -119,9 +121,10 @@ def complete(job: JobView, place: Place, inputs: dict[str, str]) -> JobView:
     return replace(job, data={**job.data, "labels": labels, job.spec_field: _with_variables(job, spec, inputs)})
 
 
-def _filled_in(document: Document, job: JobView, place: Place) -> Document:
-    """The spec as it would read with what the environment gives: that must be right too."""
-    data = {**document.data, job.kind: complete(job, place, {}).data}
+def _filled_in(document: Document, view: JobView, place: Place) -> Document:
+    """One way to run the job as a spec of its own, with what the environment gives: that must be right too."""
+    block = {name: value for name, value in document.data["overnight"].items() if name != "fallbacks"}
+    data = {view.kind: complete(view, place, {}).data, "overnight": {**block, "region": view.region}}
     return Document(document.path, data, document.lines)
 
 
