@@ -1,7 +1,6 @@
 """A local Vertex AI: one folder, one process, gRPC (plain and TLS) and REST on loopback."""
 
 import importlib
-import importlib.util
 import logging
 import os
 import threading
@@ -183,12 +182,10 @@ def read_addresses(folder: Path) -> dict[str, Any]:
 
 
 def _services(world: World) -> list[Any]:
-    made = []
-    for module, name in SERVICES:
-        path = f"overnight.vertex_local.services.{module}"
-        if importlib.util.find_spec(path):
-            made.append(getattr(importlib.import_module(path), name)(world))
-    return made
+    modules = [
+        (importlib.import_module(f"overnight.vertex_local.services.{module}"), name) for module, name in SERVICES
+    ]
+    return [getattr(module, name)(world) for module, name in modules]
 
 
 def _by_number(control: Control, projects: Projects) -> Control:
