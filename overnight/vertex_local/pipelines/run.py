@@ -11,7 +11,7 @@ from typing import Any
 from overnight.vertex_local.pipelines.condition import holds
 from overnight.vertex_local.pipelines.inputs import dag_outputs, task_artifacts, task_parameters
 from overnight.vertex_local.pipelines.node import FINAL, ROOT, Node, Outcome, State, imported, loop_items
-from overnight.vertex_local.pipelines.spec import Component, Dag, Json, Pipeline, PipelineError, Retry, Task
+from overnight.vertex_local.pipelines.spec import Component, Dag, Json, Pipeline, Retry, Task
 
 
 class Run:
@@ -182,7 +182,7 @@ class Run:
         else:
             try:
                 self._prepare(node, task, component, parent)
-            except PipelineError as error:
+            except ValueError as error:  # ours, and JSON that is none
                 node.state, node.error = State.FAILED, str(error)
         return node
 

@@ -60,6 +60,8 @@ def read_job(job: Any) -> Pipeline:
         return read_pipeline(json_format.MessageToDict(job.pipeline_spec))
     except PipelineError as error:
         raise invalid(str(error)) from None
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise invalid(f"pipeline_spec: not what the KFP compiler writes ({error!r}).") from error
 
 
 def _parameters(job: Any) -> dict[str, Json]:

@@ -1,7 +1,8 @@
 """PipelineService's pipeline jobs: compiled KFP specifications, their containers as processes of the engine."""
 
+import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from google.cloud import aiplatform_v1 as v1
@@ -13,17 +14,17 @@ from overnight.vertex_local.engine.codes import Code
 from overnight.vertex_local.engine.message import state_of
 from overnight.vertex_local.job import JobState
 from overnight.vertex_local.pipelines.detail import FAILED_CODE, show
-from overnight.vertex_local.pipelines.node import Node, Outcome, State
+from overnight.vertex_local.pipelines.node import ROOT, Node, Outcome, State
 from overnight.vertex_local.pipelines.outputs import clear, read_outputs
 from overnight.vertex_local.pipelines.placeholders import executor_input
 from overnight.vertex_local.pipelines.run import Run
-from overnight.vertex_local.pipelines.spec import PipelineError
 from overnight.vertex_local.services.child_jobs import child_number
 from overnight.vertex_local.services.pipeline_jobs import ENDED, KIND, create_pipeline_job, read_job, start_run
 from overnight.vertex_local.services.pipeline_steps import Steps
 from overnight.vertex_local.state.store import parent_of
 from overnight.vertex_local.world import World
 
+_log = logging.getLogger(__name__)
 _RUN = "run"
 """Note on a job: where its run stands."""
 _PIPELINE_STATES = {
@@ -59,10 +60,13 @@ class PipelinesService:
 
     def list(self, request: Any) -> Any:
         """A page of the location's jobs, without their details."""
+        parts = _spec_parts(request)
         extras = {"pipeline_name": lambda job: job.pipeline_spec["pipelineInfo"]["name"]}
         response = self._world.resources.list(request, v1.ListPipelineJobsResponse.pb()(), KIND, extras)
         for job in response.pipeline_jobs:
             job.ClearField("job_detail")
+            for key in set(job.pipeline_spec.fields) - parts if parts else ():
+                del job.pipeline_spec.fields[key]
         return response
 
     def cancel(self, request: Any) -> Any:
@@ -94,9 +98,9 @@ class PipelinesService:
         with self._lock:
             for name in self._world.store.names(KIND):
                 if name not in self._seen:
-                    self._take_up(name)
+                    self._guarded(name, self._take_up)
             for name in list(self._runs):
-                self._carry_on(name)
+                self._guarded(name, self._carry_on)
 
     def _delete(self, name: str) -> Any:
         with self._lock:
@@ -118,6 +122,16 @@ class PipelinesService:
                 if self._world.store.find(job):
                     self._world.engine.cancel(job)
         self._world.wake()
+
+    def _guarded(self, name: str, look_after: Callable[[str], None]) -> None:
+        """Look after a job; one that cannot be looked after fails, and does not keep the others from going on."""
+        try:
+            look_after(name)
+        except Exception as error:
+            _log.exception("%s of %s failed", look_after.__name__, name)
+            message = error.message if isinstance(error, ApiError) else "Internal error."
+            self._runs.pop(name, None)
+            self._world.resources.change(name, lambda job: _fail(job, message, self._world.clock.timestamp()))
 
     def _take_up(self, name: str) -> None:
         if name in self._seen:
@@ -163,7 +177,7 @@ class PipelinesService:
             custom = self._steps.custom_job(job, node, component)
             clear(component, place)
             self._steps.submit(job.name, node, custom)
-        except (PipelineError, ApiError) as error:
+        except (ValueError, ApiError) as error:
             return Outcome(State.FAILED, error.message if isinstance(error, ApiError) else str(error))
         return None
 
@@ -196,14 +210,35 @@ class PipelinesService:
             del self._runs[name]
 
 
+def _spec_parts(request: Any) -> set[str]:
+    """Which parts of the specification a read mask asks for; empty for all of it.
+
+    The SDK masks `pipeline_spec.pipeline_info`, which is no field but a key of a Struct.
+    """
+    inside = [path for path in request.read_mask.paths if path.startswith("pipeline_spec.")]
+    for path in inside:
+        request.read_mask.paths.remove(path)
+    if inside:
+        request.read_mask.paths.append("pipeline_spec")
+    words = [path.split(".")[1].split("_") for path in inside]
+    return {first + "".join(word.title() for word in rest) for first, *rest in words}
+
+
 def _cancelling(job: Any) -> None:
     job.state = v1.PipelineState.PIPELINE_STATE_CANCELLING
 
 
+def _fail(job: Any, message: str, moment: Any) -> None:
+    job.state = v1.PipelineState.PIPELINE_STATE_FAILED
+    job.error.code, job.error.message = FAILED_CODE, message
+    job.end_time.CopyFrom(moment)
+
+
 def _end(job: Any, run: Run, moment: Any) -> None:
+    if run.state is State.FAILED:
+        _fail(job, run.nodes[ROOT].error, moment)
+        return
     job.state = _PIPELINE_STATES[run.state]
     job.end_time.CopyFrom(moment)
-    if run.state is State.FAILED:
-        job.error.code, job.error.message = FAILED_CODE, run.nodes["root"].error
-    elif run.state is State.CANCELLED:
+    if run.state is State.CANCELLED:
         job.error.code, job.error.message = Code.CANCELLED, "The pipeline job was cancelled."

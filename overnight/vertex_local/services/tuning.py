@@ -1,9 +1,9 @@
 """JobService's hyperparameter tuning jobs: their trials run as custom jobs of the engine."""
 
+import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +11,16 @@ from google.cloud import aiplatform_v1 as v1
 from google.protobuf.empty_pb2 import Empty
 
 from overnight.vertex_local.api.dispatch import Handler
-from overnight.vertex_local.api.errors import ApiError, failed_precondition, invalid
+from overnight.vertex_local.api.errors import ApiError, failed_precondition
 from overnight.vertex_local.engine.codes import Code
 from overnight.vertex_local.engine.message import state_of
-from overnight.vertex_local.engine.places import persistent_resource
-from overnight.vertex_local.engine.stockouts import accelerator_name
 from overnight.vertex_local.job import JobState
-from overnight.vertex_local.services import custom_job_rules, field_rules
 from overnight.vertex_local.services.child_jobs import child_name
-from overnight.vertex_local.services.persistent_resource_rules import check_job_matches
+from overnight.vertex_local.services.tuning_rules import check_tuning_job, limits_of
 from overnight.vertex_local.state.store import parent_of
 from overnight.vertex_local.tuning.metrics import Measurement, read_measurements
-from overnight.vertex_local.tuning.rules import JobError, Limits, to_start, too_many_failed
+from overnight.vertex_local.tuning.rules import to_start, too_many_failed
 from overnight.vertex_local.tuning.search import suggest
-from overnight.vertex_local.tuning.space import SpaceError
 from overnight.vertex_local.tuning.trial import (
     State,
     Study,
@@ -38,6 +34,8 @@ from overnight.vertex_local.tuning.trial import (
     trial_job,
 )
 from overnight.vertex_local.world import World
+
+_log = logging.getLogger(__name__)
 
 KIND = "google.cloud.aiplatform.v1.HyperparameterTuningJob"
 ENDED = (v1.JobState.JOB_STATE_SUCCEEDED, v1.JobState.JOB_STATE_FAILED, v1.JobState.JOB_STATE_CANCELLED)
@@ -69,7 +67,7 @@ class TuningService:
     def create(self, request: Any) -> Any:
         """The job, PENDING."""
         job = request.hyperparameter_tuning_job
-        self._check(request.parent, job)
+        check_tuning_job(self._world, request.parent, job)
         for field in ("trials", "start_time", "end_time", "error"):
             job.ClearField(field)
         job.state = v1.JobState.JOB_STATE_PENDING
@@ -109,29 +107,12 @@ class TuningService:
         """Look after every job that has not ended."""
         with self._lock:
             for name in list(self._live):
-                self._carry_on(name)
-
-    def _check(self, parent: str, job: Any) -> None:
-        """Raises ApiError INVALID_ARGUMENT, NOT_FOUND (a persistent resource)."""
-        path = "hyperparameter_tuning_job"
-        spec = f"{path}.trial_job_spec"
-        field_rules.refuse(
-            chain(
-                field_rules.display_name(path, job),
-                field_rules.labels(path, job),
-                custom_job_rules.job_spec(spec, job.trial_job_spec),
-                _no_tpu(spec, job.trial_job_spec),
-            )
-        )
-        try:
-            _limits(job).check()
-            Study.read(job.study_spec)
-        except (JobError, SpaceError) as error:
-            raise invalid(str(error)) from None
-        trial = v1.CustomJob.pb()(job_spec=job.trial_job_spec, encryption_spec=job.encryption_spec)
-        resource = persistent_resource(f"{parent}/customJobs/0", trial)
-        if resource:
-            check_job_matches(trial, self._world.resources.get(resource))
+                try:
+                    self._carry_on(name)
+                except Exception:
+                    _log.exception("%s failed", name)
+                    del self._live[name]
+                    self._world.resources.change(name, self._break_off)
 
     def _carry_on(self, name: str) -> None:
         before = self._world.resources.get(name)
@@ -182,7 +163,7 @@ class TuningService:
 
     def _decide(self, job: Any, study: Study) -> None:
         """Start trials, stop them, or end the job."""
-        limits, now = _limits(job), tally(job.trials)
+        limits, now = limits_of(job), tally(job.trials)
         cancelling = job.state == v1.JobState.JOB_STATE_CANCELLING
         reason = "The job was cancelled." if cancelling else too_many_failed(limits, now)
         if reason is not None:
@@ -213,6 +194,11 @@ class TuningService:
             job.trials.append(new_trial(number, point, child_name(job.name, str(number))))
             added = True
         return added
+
+    def _break_off(self, job: Any) -> None:
+        """A job that cannot be looked after fails, and does not keep the others from going on."""
+        job.error.code, job.error.message = Code.INTERNAL, "Internal error."
+        self._close(job, v1.JobState.JOB_STATE_FAILED)
 
     def _close(self, job: Any, state: int) -> None:
         job.state = state
@@ -255,16 +241,6 @@ class TuningService:
         """Unix seconds on the machine's clock, which the metric file has, of a time on the server's."""
         ahead = (self._world.clock.now() - datetime.now(UTC)).total_seconds()
         return float(moment.ToDatetime(UTC).timestamp()) - round(ahead, 2)
-
-
-def _limits(job: Any) -> Limits:
-    return Limits(job.max_trial_count, job.parallel_trial_count, job.max_failed_trial_count)
-
-
-def _no_tpu(path: str, spec: Any) -> Iterator[field_rules.Problem]:
-    for index, pool in enumerate(spec.worker_pool_specs):
-        if accelerator_name(pool.machine_spec).startswith("TPU"):
-            yield f"{path}.worker_pool_specs[{index}].machine_spec", "Hyperparameter tuning does not support TPUs."
 
 
 def _run(job: Any, since: Any) -> None:

@@ -257,12 +257,26 @@ def test_a_template_that_is_not_there_is_refused(vertex: Vertex, uri: str, error
         (message({**load("weekly"), "schemaVersion": "2.0.0"}, {"week": "w"}), {}, "2.0.0"),
         (message({}, {}), {}, "pipeline_spec"),
         ({"pipeline_spec": load("weekly")}, {}, "gcs_output_directory"),
+        (message({**load("weekly"), "components": {"comp": 3}}, {"week": "w"}), {}, "not what the KFP compiler writes"),
         (message(load("weekly"), {"week": "w"}), {"pipeline_job_id": "Weekly"}, "pipeline_job_id"),
     ],
 )
 def test_a_job_that_cannot_run_is_refused(vertex: Vertex, job: dict, request_: dict, says: str) -> None:
     with pytest.raises(exceptions.InvalidArgument, match=says):
         create(vertex, job, **request_)
+
+
+def test_a_job_whose_input_artifact_is_not_there_fails(vertex: Vertex) -> None:
+    job = finish(vertex, message(load("loop"), {"rates": []}, input_artifacts={"data": {"artifact_id": "gone"}}))
+    assert job.state.name == "PIPELINE_STATE_FAILED"
+    assert "metadataStores/default/artifacts/gone does not exist" in job.error.message
+
+
+def test_a_loop_over_what_is_no_json_fails(vertex: Vertex) -> None:
+    spec = load("loop")
+    spec["root"]["dag"]["tasks"]["for-loop-1"]["parameterIterator"]["items"] = {"raw": "[1,"}
+    job = finish(vertex, message(spec, {"rates": []}))
+    assert states(job)["for-loop-1"] == "FAILED"
 
 
 def test_an_id_is_given_once(vertex: Vertex) -> None:
