@@ -59,7 +59,6 @@ class Evaluations:
         """A page of an evaluation's slices; the filter may use `slice.dimension` and `slice.value`."""
         request.parent = self._canonical(request.parent)
         self._world.resources.get(request.parent)
-        request.filter = request.filter.replace("slice.", "slice_.")
         return self._world.resources.list(request, v1.ListModelEvaluationSlicesResponse.pb()(), SLICE_KIND)
 
     def _canonical(self, name: str) -> str:

@@ -10,7 +10,7 @@ from overnight.vertex_local.api.dispatch import Handler
 from overnight.vertex_local.api.errors import failed_precondition, invalid, invalid_fields
 from overnight.vertex_local.services.evaluations import Evaluations
 from overnight.vertex_local.services.model_registry import KIND, ModelRegistry
-from overnight.vertex_local.state.resource import check_id, new_id, require
+from overnight.vertex_local.state.resource import check_id, is_field, new_id, require
 from overnight.vertex_local.state.store import parent_of
 from overnight.vertex_local.world import World
 
@@ -82,7 +82,7 @@ class ModelsService:
         allowed = _OF_VERSION if versioned else _OF_MODEL
         for path in request.update_mask.paths:
             field = path.split(".")[0]
-            if field not in _OF_MODEL | _OF_VERSION:
+            if field not in _OF_MODEL | _OF_VERSION or not is_field(request.model, path):
                 raise invalid_fields({f"update_mask.{path}": "This field cannot be changed."})
             if field not in allowed:
                 raise failed_precondition(f"{field} is not a field of {request.model.name}: update them separately.")

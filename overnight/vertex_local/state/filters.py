@@ -23,7 +23,7 @@ Extras = Mapping[str, Callable[..., Any]]
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<operator><=|>=|!=|=|<|>|:)|(?P<mark>[().,])"""
-    r"""|(?P<word>[^\s"'()<>=!:,.]+(?:\.\d+\b)?))"""
+    r"""|(?P<word>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)?|[^\s"'()<>=!:,.]+(?:\.\d+\b)?))"""
 )
 _DEEPEST = 32
 

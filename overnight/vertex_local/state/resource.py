@@ -151,6 +151,11 @@ def check_labels(message: Any) -> None:
             raise invalid_fields({field: f"Label {key}={value}: {says}."})
 
 
+def is_field(message: Any, path: str) -> bool:
+    """Whether an update mask may say `path`: a field, or a field of a single message in it."""
+    return bool(FieldMask(paths=[path]).IsValidForDescriptor(message.DESCRIPTOR))
+
+
 def etag_problem(kept: Any, etag: str) -> str:
     """Why `etag` is not the resource's current one; empty when it is, or says nothing.
 
@@ -178,7 +183,7 @@ def _paths(message: Any, mask: Any, frozen: Sequence[str]) -> list[str]:
     elif asked == ["*"]:
         asked = list(known)
     else:
-        wrong = {path: "Unknown field." for path in asked if path.split(".")[0] not in known}
+        wrong = {path: "Unknown field." for path in asked if not is_field(message, path)}
         wrong |= {path: "This field cannot be changed." for path in asked if path.split(".")[0] in frozen}
         if wrong:
             raise invalid_fields({f"update_mask.{path}": text for path, text in wrong.items()})

@@ -54,12 +54,14 @@ def _step(value: Any, part: str, path: Sequence[str]) -> Any:
         if not hasattr(value, "keys"):
             raise invalid(f"The field {'.'.join(path)} cannot be used in a filter or an order.")
         return value.get(part, ABSENT)
-    field = value.DESCRIPTOR.fields_by_name.get(part)
+    known = value.DESCRIPTOR.fields_by_name
+    # The client's messages have `slice_` and `type_` where the API has names that Python has already.
+    field = known.get(part) or known.get(f"{part}_")
     if field is None:
         raise invalid(f"The field {'.'.join(path)} cannot be used in a filter or an order.")
-    if field.has_presence and not value.HasField(part):
+    if field.has_presence and not value.HasField(field.name):
         return ABSENT
-    found = getattr(value, part)
+    found = getattr(value, field.name)
     if field.enum_type is not None and isinstance(found, int):
         named = field.enum_type.values_by_number.get(found)
         return Enum(named.name if named else str(found), found)

@@ -109,3 +109,11 @@ def test_answers_name_enums_and_leave_defaults_out():
 def test_an_unknown_url_is_not_served():
     with pytest.raises(ApiError, match="not served"):
         ROUTES.find("GET", "/v1/projects/p/locations/l/datasets")
+
+
+def test_reserved_words_have_the_api_s_names():
+    event = v1.Event.pb(v1.Event(artifact="a", type_="INPUT"))
+    assert b'"type": "INPUT"' in to_json(event)
+    path = "/v1/projects/p/locations/l/metadataStores/d/executions/e:addExecutionEvents"
+    found = request("POST", path, body=b'{"events": [{"artifact": "a", "type": "INPUT"}]}')
+    assert found.events[0].type_ == 1

@@ -169,6 +169,7 @@ def test_the_model_and_its_versions_are_updated_separately(models, upload):
         (f"{CLF}@1", "description", exceptions.FailedPrecondition),
         (CLF, "version_description", exceptions.FailedPrecondition),
         (CLF, "artifact_uri", exceptions.InvalidArgument),
+        (CLF, "labels.week", exceptions.InvalidArgument),
     ],
 )
 def test_fields_of_the_other_level_cannot_be_updated(models, upload, name, path, error):

@@ -47,6 +47,7 @@ CONTEXT = v1.Context.pb(v1.Context(parent_contexts=["projects/1/x", "projects/1/
         'state="JOB_STATE_FAILED" OR display_name="weekly_run"',
         'state!="JOB_STATE_FAILED" AND labels.team="vision"',
         'display_name="weekly_run" labels.team="vision"',
+        "create_time <= 2026-11-30T13:00:00+01:00 AND create_time > 2026-11-30T11:59:59.5Z",
         '(state="JOB_STATE_FAILED" OR state="JOB_STATE_RUNNING") AND NOT (labels:none)',
         # OR binds tighter than AND.
         'display_name="weekly_run" OR state="x" AND labels:team',

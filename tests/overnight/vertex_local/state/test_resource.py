@@ -49,7 +49,9 @@ def test_the_mask_says_what_is_taken_over(resources, endpoint, paths, display_na
     assert resources.get(endpoint.name) == found
 
 
-@pytest.mark.parametrize("paths", [["nothing"], ["network"], ["display_name", "network"]])
+@pytest.mark.parametrize(
+    "paths", [["nothing"], ["network"], ["labels.a"], ["encryption_spec.nothing"], ["display_name", "network"]]
+)
 def test_a_mask_with_a_field_that_is_not_there_or_frozen_is_refused(resources, endpoint, paths):
     with pytest.raises(ApiError) as refused:
         resources.update(changed(endpoint.name), FieldMask(paths=paths), frozen=("network",))
