@@ -55,6 +55,10 @@ def objects(contents: Contents, resource_type: str) -> dict[str, dict[str, Any]]
     return found
 
 
+_parsed: dict[Path, tuple[str, Contents]] = {}
+"""Each file's text as it was last seen, and its contents: a plan reads hundreds of objects, one after the other."""
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[Contents]:
     """The file's contents under its lock; written back when they were changed and nothing was raised."""
@@ -62,12 +66,45 @@ def opened(path: Path) -> Iterator[Contents]:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         text = file.read()
-        contents = json.loads(text or "{}")
+        # Taken out: what was half changed when something was raised must not be seen again.
+        contents = _contents(*_parsed.pop(path, ("{}", {})), text)
         yield contents
-        changed = json.dumps(contents, indent=1, sort_keys=True)
+        changed = _text(contents)
         if changed != text:
             file.truncate(0)
             file.write(changed)
+        _parsed[path] = (changed, contents)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Contents]:
+    """The file's contents under its lock, not to be changed."""
+    with path.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        text = file.read()
+        contents = _contents(*_parsed.get(path, ("{}", {})), text)
+        _parsed[path] = (text, contents)
+        yield contents
+
+
+def _contents(before: str, contents: Contents, text: str) -> Contents:
+    """`contents` if `text` is still what they were read from."""
+    if before == text:
+        return contents
+    loaded: Contents = json.loads(text or "{}")
+    return loaded
+
+
+def _text(contents: Contents) -> str:
+    """One object a line, in a fixed order."""
+    kinds = (f"{json.dumps(kind)}: {_lines(contents[kind])}" for kind in sorted(contents))
+    return "{" + ",\n".join(kinds) + "}\n"
+
+
+def _lines(found: dict[str, Any]) -> str:
+    lines = (f"{json.dumps(name)}: {json.dumps(found[name], sort_keys=True)}" for name in sorted(found))
+    return "{" + ",\n ".join(lines) + "}"
 
 
 def injected_failure(contents: Contents, operation: str, resource_type: str, value: Any) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from terraform.emulator import agents, schema, strict, validation
-from terraform.emulator.cloud import Contents, injected_failure, objects, opened, project, read_switches
+from terraform.emulator.cloud import Contents, injected_failure, objects, opened, project, read_switches, reading
 from terraform.emulator.rules import Rule
 from terraform.emulator.values import UNKNOWN, canonical, is_set, parts, render
 
@@ -34,7 +34,7 @@ class Kind:
     def create(self, planned: Object) -> Object:
         """Make the object; in strict mode after a while, in which the project is free for others."""
         self._fail_if_asked("create", planned)
-        with opened(self.cloud) as contents:
+        with reading(self.cloud) as contents:
             switches = read_switches(contents)
             made = self._complete(planned, contents)
             self._check(made)
@@ -51,8 +51,8 @@ class Kind:
     def read(self, state: Object) -> Object | None:
         """The object as it is now; None when it is gone."""
         self._fail_if_asked("read", state)
-        with opened(self.cloud) as contents:
-            return objects(contents, self.name).get(state["id"])
+        with reading(self.cloud) as contents:
+            return contents.get(self.name, {}).get(state["id"])
 
     def update(self, planned: Object) -> Object:
         """Change the object in place."""
@@ -83,8 +83,8 @@ class Kind:
     def find(self, given: str) -> Object:
         """The object that an import names, in any of the provider's documented forms."""
         self._fail_if_asked("import", given)
-        with opened(self.cloud) as contents:
-            for found in objects(contents, self.name).values():
+        with reading(self.cloud) as contents:
+            for found in contents.get(self.name, {}).values():
                 names = [render(form, {**self._scope(contents), **found}) for form in self.rule.imports]
                 if given in [f"{name}{_condition(found, ' ')}" for name in names]:
                     return found
@@ -93,7 +93,7 @@ class Kind:
     def look_up(self, wanted: Object) -> Object:
         """A data source's answer."""
         self._fail_if_asked("read", wanted)
-        with opened(self.cloud) as contents:
+        with reading(self.cloud) as contents:
             found = self._complete(wanted, contents)
             switches = read_switches(contents)
             if switches.strict and (problem := strict.refusal(self.rule, found, contents, self.settings)):
@@ -101,6 +101,9 @@ class Kind:
             return found
 
     def _fail_if_asked(self, operation: str, value: Any) -> None:
+        with reading(self.cloud) as contents:
+            if not read_switches(contents).fail:
+                return
         with opened(self.cloud) as contents:
             message = injected_failure(contents, operation, self.name, value)
         if message:
