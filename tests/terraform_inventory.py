@@ -7,8 +7,6 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from terraform_house import Project
-
 UNKNOWN = "(known after apply)"
 Path = tuple[str, ...]
 Plans = dict[str, dict[str, Any]]
@@ -16,15 +14,6 @@ Plans = dict[str, dict[str, Any]]
 
 IN_STEP = frozenset({"depends_on", "lifecycle", "provider", "//"})
 """Terraform's own words in a resource, not the resource's."""
-
-
-def planned(project: Project) -> Plans:
-    """Plan every stack of `project` as it is."""
-    found = {}
-    for name, workspace in project.stacks.items():
-        workspace.plan().expect(2)
-        found[name] = inventory(workspace.configuration, workspace.show())
-    return found
 
 
 def inventory(configuration: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:

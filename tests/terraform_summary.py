@@ -27,9 +27,10 @@ AREAS = (
     "cdktn",
     "cdktf-cli",
     "emulator",
+    "units",
 )
 """In the order of the table; tests in other folders belong to the area that FOLDERS names."""
-FOLDERS = {"tests/terraform/": "emulator", "tests/policies/": "policies"}
+FOLDERS = {"tests/terraform/": "emulator", "tests/policies/": "policies", "tests/infra/": "units"}
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from terraform import launch
 from terraform_house import STACKS, Project, Snapshot
-from terraform_inventory import Plans, planned
+from terraform_inventory import Plans, inventory
 from terraform_summary import RESOURCES, Counts, show_summary
 from terraform_variants import synthesize, write_configurations
 
@@ -100,11 +101,22 @@ def empty(project_of: Callable[[str], Project], empty_cloud: Snapshot) -> Projec
 
 
 @pytest.fixture(scope="session")
-def plans(project_of: Callable[[str], Project], empty_cloud: Snapshot) -> Plans:
-    """What a first plan of each of the example's stacks creates."""
+def raw_plans(project_of: Callable[[str], Project], empty_cloud: Snapshot) -> dict[str, dict[str, Any]]:
+    """A first plan of each of the example's stacks, as `terraform show -json` gives it."""
     project = project_of("example")
     empty_cloud.restore(project)
-    return planned(project)
+    shown = {}
+    for name, workspace in project.stacks.items():
+        workspace.plan().expect(2)
+        shown[name] = workspace.show()
+    return shown
+
+
+@pytest.fixture(scope="session")
+def plans(project_of: Callable[[str], Project], raw_plans: dict[str, dict[str, Any]]) -> Plans:
+    """The same as a reviewer reads them."""
+    stacks = project_of("example").stacks
+    return {name: inventory(stacks[name].configuration, shown) for name, shown in raw_plans.items()}
 
 
 @pytest.fixture(scope="session")
