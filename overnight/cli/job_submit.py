@@ -39,6 +39,7 @@ PIPE_COLUMNS = 200
 AttemptOption = Annotated[
     int, typer.Option("--attempt", min=0, help="0: the job as the spec has it; n: with the nth fallback.")
 ]
+AddedOption = Annotated[bool, typer.Option("--added", help="Print only what the spec does not say, a line a field.")]
 LimitsOption = Annotated[
     bool, typer.Option("--limits", help="Read the project's limits from Service Usage; needs credentials.")
 ]
@@ -58,6 +59,7 @@ def render(
     snapshot: SnapshotOption = None,
     tensorboard: TensorboardOption = None,
     attempt: AttemptOption = 0,
+    only_added: AddedOption = False,
     now: NowOption = None,
 ) -> None:
     """Print the request that `submit` would send, byte for byte; nothing is sent.
@@ -65,6 +67,8 @@ def render(
     What was filled in goes to standard error.
     """
     from overnight.errors import OvernightError
+    from overnight.jobs.added import added
+    from overnight.jobs.document import load_document
 
     plan = plan_of(spec, config, now, run_id, snapshot, tensorboard)
     if attempt >= len(plan.requests):
@@ -73,7 +77,10 @@ def render(
         )
     for note in plan.notes:
         progress_console.print(note, markup=False, soft_wrap=True)
-    typer.echo(plan.requests[attempt].text.decode(), nl=False)
+    if only_added:
+        typer.echo("\n".join(added(load_document(spec), plan.requests[attempt])))
+    else:
+        typer.echo(plan.requests[attempt].text.decode(), nl=False)
 
 
 def preflight(

@@ -1,4 +1,4 @@
-"""What an error means and what to do about it, from a table of texts that people really met."""
+"""What an error means and what to do about it, from a table of what people have met."""
 
 import re
 from collections.abc import Iterator
