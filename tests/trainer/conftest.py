@@ -1,14 +1,16 @@
 """A small real snapshot with its shards, and short trainings on it."""
 
 import importlib.util
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from launchers import Replica, Start, addresses, launcher
 from trainer.config import RunConfig, load_config
 from trainer.presets import smoke
 from trainer.run import Paths
@@ -65,3 +67,20 @@ def run(dataset: Paths, tmp_path: Path) -> Trainer:
 def crash_drill() -> ModuleType:
     """bench/crash_drill.py."""
     return load_bench("crash_drill")
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """`start(replicas, arguments, **variables)` starts one launcher a replica; all are killed at the end."""
+    started: list[subprocess.Popen[str]] = []
+
+    def run(replicas: list[Replica], arguments: list[str], **variables: str) -> list["subprocess.Popen[str]"]:
+        cluster = addresses(replicas)
+        new = [launcher(cluster, replica, arguments, variables) for replica in replicas]
+        started.extend(new)
+        return new
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()

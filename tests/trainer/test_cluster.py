@@ -46,7 +46,15 @@ def test_without_a_cluster_the_machine_is_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", "{}", '{"cluster": {}, "task": {}}', '{"cluster": 3, "task": {"type": "a", "index": 0}}']
+    "text",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"cluster": {}, "task": {}}',
+        '{"cluster": 3, "task": {"type": "a", "index": 0}}',
+        '{"cluster": {"workerpool0": ["chief"]}, "task": {"type": "workerpool0", "index": 0}}',
+    ],
 )
 def test_a_description_that_cannot_be_read_is_one_sentence(text: str) -> None:
     with pytest.raises(ConfigError, match="CLUSTER_SPEC"):

@@ -87,6 +87,9 @@ def cluster_from(environment: Mapping[str, str]) -> Cluster | None:
         spec = json.loads(text)
         pools = {str(name): tuple(str(host) for host in hosts) for name, hosts in spec["cluster"].items()}
         pool, index = str(spec["task"]["type"]), int(spec["task"]["index"])
+        for name in TRAINING_POOLS:
+            for host in pools.get(name, ()):
+                int(host.rpartition(":")[2])  # a port, where launchers meet
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
             f"this is not a cluster description ({type(error).__name__}: {error})",

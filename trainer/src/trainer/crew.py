@@ -55,11 +55,7 @@ class Patience:
     seconds: float
     stopped: Callable[[], bool]
     began: float
-
-    @classmethod
-    def of(cls, seconds: float, stopped: Callable[[], bool]) -> "Patience":
-        """Beginning now."""
-        return cls(seconds, stopped, time.monotonic())
+    """On the monotonic clock."""
 
     def wait(self, pause: float, missing: str) -> None:
         """Sleep for `pause` seconds; raises JoinTimeout or StoppedEarly when it is time."""
@@ -173,7 +169,7 @@ def meet(node: Node, processes: int, seconds: float, stopped: Callable[[], bool]
 
     `processes` must be the same on every node. Raises JoinTimeout, StoppedEarly, ConfigError.
     """
-    patience = Patience.of(seconds, stopped)
+    patience = Patience(seconds, stopped, time.monotonic())
     if node.count == 1:
         return Crew(node.rank, {}, free_port())
     return _lead(node, processes, patience) if node.rank == 0 else _follow(node, processes, patience)
@@ -197,8 +193,8 @@ def _lead(node: Node, processes: int, patience: Patience) -> Crew:
             with contextlib.suppress(BlockingIOError):
                 visitors.append(_Wire(listener.accept()[0]))
             for hello, wire in _greetings(visitors):
-                _check_even(hello, node, processes, wire)
-                wires[int(hello["node"])] = wire
+                wires[hello["node"]] = wire
+                _check_even(hello, node, processes, wires)
             _drop_the_lost(wires)
     crew = Crew(0, wires, free_port())
     for wire in wires.values():
@@ -259,21 +255,22 @@ def _greetings(visitors: list[_Wire]) -> list[tuple[dict[str, Any], _Wire]]:
         if hello is None:
             continue
         visitors.remove(visitor)
-        if {"node", "nodes", "processes"} <= hello.keys():
+        if all(isinstance(hello.get(name), int) for name in ("node", "nodes", "processes")):
             found.append((hello, visitor))
         else:
             visitor.close()
     return found
 
 
-def _check_even(hello: dict[str, Any], node: Node, processes: int, wire: _Wire) -> None:
-    """Raise ConfigError, there too, when the other node counts otherwise than this one."""
+def _check_even(hello: dict[str, Any], node: Node, processes: int, wires: dict[int, _Wire]) -> None:
+    """Raise ConfigError, and have all raise it that are there, when the other node counts otherwise than this one."""
     if (hello["nodes"], hello["processes"]) != (node.count, processes):
         said = (
             f"node {hello['node']} has {hello['processes']} processes in {hello['nodes']} nodes, "
             f"node 0 has {processes} in {node.count}"
         )
-        wire.send(refused=said)
+        for wire in wires.values():
+            wire.send(refused=said)
         raise _uneven(said)
 
 
