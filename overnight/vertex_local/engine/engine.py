@@ -1,11 +1,11 @@
 """Runs the server's custom jobs: keeps the queue, starts job processes, follows their events."""
 
+import logging
 import subprocess
 import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from overnight.vertex_local.api.errors import ApiError, failed_precondition
@@ -15,13 +15,13 @@ from overnight.vertex_local.engine import verdicts
 from overnight.vertex_local.engine.codes import Code
 from overnight.vertex_local.engine.events import Event, Kind, append_line
 from overnight.vertex_local.engine.job_files import JobFiles
-from overnight.vertex_local.engine.launches import Job, kill, start_process, write_plan
+from overnight.vertex_local.engine.launches import Job, kill, start_process
 from overnight.vertex_local.engine.log_entries import SERVICE, write_entry
 from overnight.vertex_local.engine.message import KIND, is_over, show
+from overnight.vertex_local.engine.notes import PLACE, remember_submission, submitted_with
 from overnight.vertex_local.engine.orders import Order
-from overnight.vertex_local.engine.paths import local_folder
 from overnight.vertex_local.engine.places import Places, persistent_resource, region_of
-from overnight.vertex_local.engine.prepare import Launch, make_plan
+from overnight.vertex_local.engine.prepare import Launch, prepare_launch
 from overnight.vertex_local.engine.queue import Queue, Waiting
 from overnight.vertex_local.engine.stockouts import Stock
 from overnight.vertex_local.engine.verdicts import End
@@ -30,8 +30,7 @@ from overnight.vertex_local.job import JobState
 if TYPE_CHECKING:
     from overnight.vertex_local.world import World
 
-_ENVIRONMENT, _TRIAL, _PLACE = "environment", "trial", "place"
-"""Notes on a job, as given to `submit`."""
+_log = logging.getLogger(__name__)
 
 
 class Engine:
@@ -76,14 +75,12 @@ class Engine:
         with self._lock, store.transaction():
             need = self._places.need(name, custom_job, place)
             message = store.find(name) or self._world.resources.put(name, custom_job)
-            for key, value in ((_ENVIRONMENT, environment), (_TRIAL, trial), (_PLACE, place)):
-                if value is not None:
-                    store.set_note(name, key, dict(value) if isinstance(value, Mapping) else value)
+            remember_submission(store, name, environment, trial, place)
             job = self._new_job(name)
             job.need = need
             job.folder.path.mkdir(parents=True, exist_ok=True)
             self._tell(job, Kind.STATE, state=JobState.QUEUED)
-            self._enqueue(job, message)
+            self._enqueue(job, message, new=True)
         self._world.wake()
         return store.get(name)
 
@@ -145,7 +142,8 @@ class Engine:
                 self._follow(job)
             self._closing = [process for process in self._closing if process.poll() is None]
             self._give_up()
-            while not self._stopping and self._start_heads():
+            now = time.monotonic()
+            while not self._stopping and self._start_heads(now):
                 pass
 
     def stop(self) -> None:
@@ -171,7 +169,7 @@ class Engine:
             del self._jobs[job.name]
             return
         try:
-            job.need = self._places.need(job.name, message, self._world.store.note(job.name, _PLACE))
+            job.need = self._places.need(job.name, message, self._world.store.note(job.name, PLACE))
         except ApiError as error:
             # Its persistent resource is not what it was. What runs may go on, nothing is counted for it.
             if job.history.live is None:
@@ -181,7 +179,7 @@ class Engine:
             self._live[job.name] = job
             self._places.occupy(job.name, job.need)
         elif not self._ended(job, message):
-            self._enqueue(job, message)
+            self._enqueue(job, message, new=True)
 
     def _follow(self, job: Job) -> None:
         # Looked at first: what a process wrote before its end is then read below.
@@ -206,10 +204,10 @@ class Engine:
         elif not self._stopping and not self._ended(job, message):
             self._enqueue(job, message)
 
-    def _start_heads(self) -> bool:
+    def _start_heads(self, now: float) -> bool:
         """Start the first job of each place where it fits; whether there was any."""
         started = False
-        for waiting in list(self._queue.heads(time.monotonic())):
+        for waiting in list(self._queue.heads(now)):
             room = self._places.room(waiting.need.place)
             if room is not None and room.takes(waiting.need):
                 self._queue.take(waiting.name)
@@ -226,25 +224,23 @@ class Engine:
                 self._enqueue(job, message)
             return
         number = job.history.launches + 1
+        launch = Launch(
+            job.name, message, number, job.history.seconds_run, **submitted_with(self._world.store, job.name)
+        )
         try:
-            plan = make_plan(self._launch(job, message, number), self._world.settings, self._buckets)
+            prepare_launch(job.folder, launch, self._world.settings, self._world.folder / "gcs")
+            self._tell(job, Kind.LAUNCH, launch=number)
         except NotLocal as error:
             self._end(job, End(JobState.FAILED, Code.INVALID_ARGUMENT, error.sentence))
             return
-        base = message.job_spec.base_output_directory.output_uri_prefix
-        if base.startswith("gs://"):
-            local_folder(self._buckets, base).mkdir(parents=True, exist_ok=True)
-        write_plan(job.folder, plan)
+        except OSError as error:
+            _log.warning("%s is not started yet: %s", job.name, error)
+            self._enqueue(job, message)
+            return
         self._places.occupy(job.name, job.need)
         self._live[job.name] = job
-        self._tell(job, Kind.LAUNCH, launch=number)
+        # An error here leaves a launch without a process, which the next look finds lost.
         job.process = start_process(job.folder, number)
-
-    def _launch(self, job: Job, message: Any, number: int) -> Launch:
-        note = self._world.store.note
-        return Launch(
-            job.name, message, number, job.history.seconds_run, note(job.name, _ENVIRONMENT), note(job.name, _TRIAL)
-        )
 
     def _ended(self, job: Job, message: Any) -> bool:
         """End a job that may not start again; whether it has ended."""
@@ -260,12 +256,12 @@ class Engine:
             if self._queue.take(name):
                 self._end(self._jobs[name], verdicts.no_machines(region_of(name)))
 
-    def _enqueue(self, job: Job, message: Any) -> None:
-        retried = job.history.stockouts + job.history.preemptions > 0
-        delay = self._world.settings.retry_seconds if retried else 0.0
+    def _enqueue(self, job: Job, message: Any, *, new: bool = False) -> None:
+        # A new job asks at once; one that comes back has met a lack of machines or an error.
+        delay = 0.0 if new else self._world.settings.retry_seconds
         self._queue.put(Waiting(job.name, job.order, job.need, time.monotonic() + delay))
         longest = verdicts.longest_wait(message)
-        if longest is not None:
+        if longest is not None and not job.history.launches:
             self._give_up_at[job.name] = message.create_time.ToDatetime(UTC) + longest
 
     def _end(self, job: Job, end: End) -> None:
@@ -294,7 +290,3 @@ class Engine:
         self._submitted += 1
         self._jobs[name] = job = Job(name, self.files.folder(name), self._submitted)
         return job
-
-    @property
-    def _buckets(self) -> Path:
-        return self._world.folder / "gcs"

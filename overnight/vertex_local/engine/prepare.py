@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from overnight.vertex_local.cluster import JobIdentity, ReplicaName, replica_names, service_environment
+from overnight.vertex_local.cluster import PRIMARY, JobIdentity, ReplicaName, replica_names, service_environment
 from overnight.vertex_local.command import Command, container_command
 from overnight.vertex_local.engine import reduction
-from overnight.vertex_local.engine.paths import ROOT_VARIABLE, localised
-from overnight.vertex_local.engine.plan import Plan, mark
+from overnight.vertex_local.engine.folder import JobFolder
+from overnight.vertex_local.engine.paths import ROOT_VARIABLE, local_folder, localised
+from overnight.vertex_local.engine.plan import Plan, mark, plan_json
 from overnight.vertex_local.engine.retries import RetryPolicy
 from overnight.vertex_local.engine.verdicts import SPOT
 from overnight.vertex_local.runner import DEFAULT_TIMEOUT_SECONDS
@@ -33,6 +34,20 @@ class Launch:
     """Variables that whoever submitted the job adds: those of a trial, for example."""
     trial: str | None = None
     """The trial's id, which CLUSTER_SPEC and TF_CONFIG then carry."""
+
+
+def prepare_launch(folder: JobFolder, launch: Launch, settings: "Settings", buckets: Path) -> None:
+    """Make what the job process needs: its plan, the folder for logs, that of baseOutputDirectory.
+
+    Raises NotLocal when nothing but an image could say what to run, OSError when there is no space.
+    """
+    plan = make_plan(launch, settings, buckets)
+    base = launch.job.job_spec.base_output_directory.output_uri_prefix
+    if base.startswith("gs://"):
+        local_folder(buckets, base).mkdir(parents=True, exist_ok=True)
+    for path in (folder.plan(plan.launch), folder.output(PRIMARY)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    folder.plan(plan.launch).write_text(plan_json(plan))
 
 
 def make_plan(launch: Launch, settings: "Settings", buckets: Path) -> Plan:

@@ -205,3 +205,16 @@ def _resource(client, pool):
     assert made.state.name == "RUNNING"
     assert time.time() - made.start_time.timestamp() < 60
     return made.name
+
+
+def test_a_job_whose_files_cannot_be_written_waits_until_they_can(serve, programs):
+    client = serve(machine_slots=1)
+    blocking, name = client.submit(programs.sleep), client.submit("pass")
+    obstacle = client.files.folder(name).path / "launch-1"
+    obstacle.touch()
+    client.jobs.cancel_custom_job(name=blocking)
+    client.wait(blocking)
+    assert client.run("print('others run')").state.name == "JOB_STATE_SUCCEEDED"
+    assert client.state(name) == "QUEUED"
+    obstacle.unlink()
+    assert client.wait(name).state.name == "JOB_STATE_SUCCEEDED"
