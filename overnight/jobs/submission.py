@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from overnight.jobs.errors import RunFailed
 from overnight.jobs.explain import Kind, explain, failure_kind, quota_metrics
 from overnight.jobs.fallback import Budgets, GiveUp, Outcome, Start, next_step
 from overnight.jobs.plan import Plan
-from overnight.jobs.request import Request
+from overnight.jobs.request import SPEC_LABEL, TOKEN_LABEL, Request
 from overnight.jobs.view import KINDS
 
 FORMAT = "overnight.submission/1"
@@ -128,7 +128,7 @@ def start(request: Request, jobs: Jobs, sleep: Sleep) -> Job:
     """The job of this request: the one that is there, else a new one. What heals by itself is waited for."""
     for delay in (*DELAYS, None):
         try:
-            return _there_already(request, jobs) or jobs.create(request)
+            return _there_already(request, jobs) or _alone(jobs.create(request), request, jobs)
         except Refused as refused:
             if refused.kind != "passing" or delay is None:
                 raise
@@ -154,9 +154,18 @@ def submission_json(submission: Submission) -> dict[str, Any]:
 def _there_already(request: Request, jobs: Jobs) -> Job | None:
     found = jobs.of_run(request)
     for job in found:
-        if job.labels.get("overnight-spec") != request.digest:
+        if job.labels.get(SPEC_LABEL) != request.digest:
             raise _conflict(request.run_id, job.name)
-    return next((job for job in found if job.labels.get("overnight-token") == request.token), None)
+    return next((job for job in found if job.labels.get(TOKEN_LABEL) == request.token), None)
+
+
+def _alone(made: Job, request: Request, jobs: Jobs) -> Job:
+    """The job that stays: two who looked at the same moment have both started one, and the older stays."""
+    rivals = [job for job in jobs.of_run(request) if job.labels.get(TOKEN_LABEL) == request.token]
+    oldest = min([made, *rivals], key=lambda job: (job.created or datetime.max.replace(tzinfo=UTC), job.name))
+    if oldest.name != made.name:
+        jobs.cancel(made.name)
+    return oldest
 
 
 def _opened(plan: Plan, folder: Path, now: datetime) -> Submission:

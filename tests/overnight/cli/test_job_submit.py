@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -160,6 +162,21 @@ def test_a_job_is_cancelled(job, here, tmp_path):
     assert cancelled.code == 0
     assert re.search(r"is (CANCELLING|CANCELLED)\n", cancelled.stdout)
     assert job("watch", run, *QUICK).code == 130
+
+
+def test_ctrl_c_ends_the_watching_and_not_the_job(job, here, server, tmp_path):
+    run = a_run()
+    name = submit(job, spec_file(tmp_path, "import time; time.sleep(60)"), run).stdout.splitlines()[0]
+    command = [sys.executable, "-m", "overnight", "job", "watch", run, *QUICK]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout.readline().strip() == name
+        watching.send_signal(signal.SIGINT)
+        _, said = watching.communicate(timeout=20)
+    assert watching.returncode == 130
+    end = f"end it by `overnight job cancel {run}`"
+    assert said == f"overnight: watching has ended, the job goes on; {end}.\n"
+    assert json.loads(job("list", "--json", "--filter", f'labels.overnight-run="{run}"').stdout)[0]["ended"] is None
+    job("cancel", run)
 
 
 def test_a_run_without_machines_goes_on_with_its_fallback(job, here, tmp_path):

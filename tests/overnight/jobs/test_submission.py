@@ -222,6 +222,32 @@ def test_a_lost_connection_is_waited_for_and_starts_the_job_once(lost, jobs, ser
     assert time.naps == [1.0, 2.0][: len(lost)]
 
 
+class Late:
+    """The real service to somebody who looked before anybody had started anything."""
+
+    def __init__(self, jobs: VertexJobs) -> None:
+        self._jobs, self._looked = jobs, False
+
+    def __getattr__(self, name: str):
+        return getattr(self._jobs, name)
+
+    def of_run(self, request):
+        found = self._jobs.of_run(request) if self._looked else []
+        self._looked = True
+        return found
+
+
+def test_of_two_who_looked_at_the_same_moment_one_job_stays(jobs, server, tmp_path):
+    plan = planned(spec_file(tmp_path, f"import time; time.sleep({30 + next(NUMBERS)})"))
+    first, _ = send(plan, jobs, tmp_path / "one")
+    second, _ = send(plan, Late(jobs), tmp_path / "other")
+    assert second.job == first.job
+    states = {job.name == first.job: job.state for job in of_run(server, plan.run_id)}
+    assert states[False] in ("CANCELLING", "CANCELLED")
+    assert states[True] in ("QUEUED", "PENDING", "RUNNING")
+    jobs.cancel(first.job)
+
+
 def test_patience_has_an_end(tmp_path):
     jobs = VertexJobs(parse_endpoint("http://127.0.0.1:1"))  # nobody listens there
     time = Time()
