@@ -64,7 +64,8 @@ def authorized_session(scope: str) -> Any:
         credentials, _ = google.auth.default(scopes=[scope])
     except GoogleAuthError as error:
         raise no_credentials(error) from error
-    return AuthorizedSession(credentials)
+    session: Any = AuthorizedSession
+    return session(credentials)
 
 
 def no_credentials(error: Exception) -> OvernightError:
@@ -78,12 +79,11 @@ def no_credentials(error: Exception) -> OvernightError:
 def _open_transport(endpoint: Endpoint) -> Any:
     """Without TLS and credentials; loopback only."""
     import grpc
-    from google.auth.credentials import AnonymousCredentials
-    from google.cloud.aiplatform_v1.services.job_service.transports import (
-        JobServiceGrpcTransport,
-        JobServiceRestTransport,
-    )
+    from google.auth import credentials
+    from google.cloud import aiplatform_v1
 
+    anonymous: Any = credentials.AnonymousCredentials
+    transport: Any = aiplatform_v1.JobServiceClient.get_transport_class(endpoint.transport)
     if endpoint.transport == "rest":
-        return JobServiceRestTransport(host=endpoint.address, credentials=AnonymousCredentials(), url_scheme="http")
-    return JobServiceGrpcTransport(channel=grpc.insecure_channel(endpoint.address), credentials=AnonymousCredentials())
+        return transport(host=endpoint.address, credentials=anonymous(), url_scheme="http")
+    return transport(channel=grpc.insecure_channel(endpoint.address), credentials=anonymous())

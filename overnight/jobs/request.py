@@ -91,7 +91,7 @@ def job_message(kind: Kind, job: dict[str, Any]) -> Any:
     from google.cloud import aiplatform_v1
     from google.protobuf import json_format
 
-    kinds = {
+    kinds: dict[Kind, Any] = {
         "customJob": aiplatform_v1.CustomJob,
         "hyperparameterTuningJob": aiplatform_v1.HyperparameterTuningJob,
     }
