@@ -1,5 +1,7 @@
 """Plans, paths, verdicts, log entries: the engine's smaller parts."""
 
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -122,3 +124,14 @@ def test_entries_come_in_pages(tmp_path):
         found += [int(entry.message) for entry in entries]
         after = page.next
     assert found == list(range(1000))
+
+
+def test_the_job_process_needs_the_standard_library_only():
+    program = (
+        "import sys, overnight.vertex_local.engine.job_process; print(*{name.split('.')[0] for name in sys.modules})"
+    )
+    root = Path(__file__).parents[4]
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", program], env={"PYTHONPATH": str(root)}, capture_output=True, text=True, check=True
+    )
+    assert set(run.stdout.split()) - sys.stdlib_module_names == {"__main__", "overnight"}
