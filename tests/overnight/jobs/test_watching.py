@@ -8,7 +8,7 @@ from time import sleep
 
 import pytest
 
-from job_support import FALLBACKS, Time, planned, spec_file
+from job_support import FALLBACKS, SNAPSHOT, Time, planned, spec_file
 from overnight.errors import OvernightError
 from overnight.jobs.client import Job, Refused, VertexJobs
 from overnight.jobs.endpoint import parse_endpoint
@@ -210,3 +210,21 @@ def test_a_budget_for_code_starts_the_same_again_in_the_same_folder(jobs, server
     assert [(item.fallback, item.retry) for item in tries] == [(0, 0), (0, 1)]
     specs = [server.world.store.get(item.job).job_spec for item in tries]
     assert specs[0] == specs[1]  # output folder and all: it goes on from its checkpoint
+
+
+def test_the_program_finds_its_snapshot_and_its_place_by_what_was_filled_in(tmp_path):
+    buckets = tmp_path / "vertex" / "gcs"
+    snapshot = buckets / "acme-vision-prod-example-shards" / "snapshots" / SNAPSHOT
+    snapshot.mkdir(parents=True)
+    (snapshot / "manifest.json").write_text("of the snapshot")
+    code = "import os, pathlib; p = pathlib.Path; e = os.environ; "
+    code += "out = p(e['AIP_MODEL_DIR']); out.mkdir(parents=True); "
+    code += "(out / e['OVERNIGHT_RUN_ID']).write_text(p(e['OVERNIGHT_SNAPSHOT'], 'manifest.json').read_text())"
+    with served(tmp_path / "vertex", paths="local") as server:
+        jobs = VertexJobs(parse_endpoint(server.rest_url))
+        submission = started(jobs, tmp_path, code)
+        end, _ = seen(submission.job, jobs)
+        assert (end.state, end.error) == ("SUCCEEDED", "")
+    run = submission.run_id
+    written = buckets / "acme-vision-prod-example-staging" / "runs" / run / "model" / run
+    assert written.read_text() == "of the snapshot"
