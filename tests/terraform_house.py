@@ -16,6 +16,15 @@ from terraform import launch
 STACKS = ("foundation", "artifacts", "delivery", "training")
 """In the order in which they are applied; destroyed in the opposite one."""
 
+KEPT_BY_GOOGLE = {
+    "google_kms_crypto_key",
+    "google_kms_key_ring",
+    "google_project_service",
+    "google_project_service_identity",
+}
+"""What is still there when everything was destroyed: a ring cannot be deleted, a key only loses its versions, an
+enabled API stays by our own wish (disable_on_destroy), an agent belongs to Google."""
+
 LOCAL_STATE = {"terraform": {"backend": {"local": {}}}}
 """Replaces the stack's Cloud Storage backend; Terraform merges files named *_override last."""
 

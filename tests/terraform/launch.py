@@ -127,7 +127,7 @@ def mirror(folder: Path, cloud: Path) -> dict[str, str]:
         place = folder / "mirror" / address / PROVIDER_VERSION / system
         place.mkdir(parents=True, exist_ok=True)
         launcher = place / f"terraform-provider-{name}_v{PROVIDER_VERSION}"
-        command = [*_command(), str(schema_file(folder)), str(cloud.resolve()), name]
+        command = [*_command(), str(schema_file(_cache())), str(cloud.resolve()), name]
         quoted = " ".join(f"'{word}'" for word in command)
         launcher.write_text(f"#!/bin/sh\nPYTHONPATH='{HERE.parent}' exec {quoted}\n")
         launcher.chmod(0o755)

@@ -4,18 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from terraform_house import STACKS, Project, Snapshot
+from terraform_house import KEPT_BY_GOOGLE, STACKS, Project, Snapshot
 
 pytestmark = pytest.mark.area("destroy")
-
-# What Google keeps whatever Terraform says: an enabled API (disable_on_destroy is off), agents, and KMS: a ring cannot
-# be deleted, a key only scheduled for destruction.
-STAYS = {
-    "google_project_service",
-    "google_project_service_identity",
-    "google_kms_key_ring",
-    "google_kms_crypto_key",
-}
 
 
 @pytest.mark.parametrize("stack", ["foundation", "artifacts", "training"])
@@ -37,7 +28,7 @@ def test_with_protection_off_everything_goes(project_of: Callable[[str], Project
     for stack in reversed(STACKS):
         assert set(project[stack].destroy().expect(0).done.values()) == {"delete"}
         assert project[stack].objects == {}
-    assert set(project.objects) == STAYS
+    assert set(project.objects) == KEPT_BY_GOOGLE
 
 
 def protected(project: Project, stack: str) -> list[tuple[str, str]]:
