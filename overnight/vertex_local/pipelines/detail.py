@@ -32,10 +32,11 @@ def show(job: Any, run: Run, numbers: Numbers, main_jobs: Callable[[Node], list[
             else:
                 detail.parent_task_id = numbers(node.parent)
             detail.task_unique_name = node.path.removeprefix(f"{ROOT}/")
-        if _changed(detail, node):
+        changed = _changed(detail, node)
+        if changed:
             _show_state(detail, node, now)
             _show_values(detail, node, run.component(node))
-        if run.component(node).container:
+        if run.component(node).container and (changed or _starts(detail) != node.failures + 1):
             _show_jobs(detail, main_jobs(node))
 
 
@@ -86,6 +87,12 @@ def _artifact(artifact: Json) -> Any:
     )
     json_format.ParseDict(artifact.get("metadata", {}), message.metadata)
     return message
+
+
+def _starts(detail: Any) -> int:
+    """How many starts of a container are shown."""
+    container = detail.executor_detail.container_detail
+    return len(container.failed_main_jobs) + bool(container.main_job)
 
 
 def _show_jobs(detail: Any, jobs: list[str]) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from overnight.vertex_local.pipelines.spec import Component, Dag, Json, PipelineError, Task
@@ -12,11 +13,17 @@ INPUT = re.compile(r"\{\{\$\.inputs\.parameters\['([^']*)'\]\}\}")
 SELECTED = re.compile(r"\[(?:\"([^\"]*)\"|'([^']*)'|(\d+))\]")
 
 
-class Produced(Protocol):
-    """What has run: read only."""
+@dataclass(frozen=True)
+class Scope:
+    """The inputs of a group of tasks, which its tasks may take for theirs."""
 
-    parameters: dict[str, Json]
-    artifacts: dict[str, list[Json]]
+    parameters: Mapping[str, Json]
+    artifacts: Mapping[str, list[Json]]
+
+
+class Produced(Protocol):
+    """What a task has put out: read only."""
+
     outputs: dict[str, Json]
     output_artifacts: dict[str, list[Json]]
 
@@ -24,7 +31,7 @@ class Produced(Protocol):
 def task_parameters(
     task: Task,
     component: Component,
-    parent: Produced,
+    parent: Scope,
     sibling: Callable[[str], Produced],
     final_status: Callable[[str], Json],
 ) -> dict[str, Json]:
@@ -48,7 +55,7 @@ def task_parameters(
 
 def _parameter(
     source: Mapping[str, Json],
-    parent: Produced,
+    parent: Scope,
     sibling: Callable[[str], Produced],
     final_status: Callable[[str], Json],
 ) -> Json:
@@ -76,7 +83,7 @@ def _selected(value: Json, selector: str | None) -> Json:
 
 
 def task_artifacts(
-    task: Task, component: Component, parent: Produced, sibling: Callable[[str], Produced]
+    task: Task, component: Component, parent: Scope, sibling: Callable[[str], Produced]
 ) -> dict[str, list[Json]]:
     """The input artifacts of `task`: a list for each. Raises PipelineError for a required one that is missing."""
     found: dict[str, list[Json]] = {}

@@ -4,12 +4,11 @@ It knows no service and no clock; all of it but the specification fits in JSON, 
 """
 
 import json
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from typing import Any
 
 from overnight.vertex_local.pipelines.condition import holds
-from overnight.vertex_local.pipelines.inputs import dag_outputs, task_artifacts, task_parameters
+from overnight.vertex_local.pipelines.inputs import Scope, dag_outputs, task_artifacts, task_parameters
 from overnight.vertex_local.pipelines.node import FINAL, ROOT, Node, Outcome, State, imported, loop_items
 from overnight.vertex_local.pipelines.spec import Component, Dag, Json, Pipeline, Retry, Task
 
@@ -48,7 +47,7 @@ class Run:
 
     def to_json(self) -> str:
         """Everything but the specification."""
-        nodes: list[dict[str, Any]] = [asdict(node) for node in self.nodes.values()]
+        nodes = [vars(node) for node in self.nodes.values()]
         return json.dumps({"fail_fast": self.fail_fast, "cancelled": self.cancelled, "nodes": nodes})
 
     @property
@@ -157,8 +156,8 @@ class Run:
         room = task.loop.limit - under_way if task.loop.limit else len(items)
         started = range(len(children), min(len(items), len(children) + room))
         for index in started:
-            parameters = {**node.parameters, task.loop.item_input: items[index]}
-            self._add(Node(f"{node.path}/{index}", node.component, State.RUNNING, parameters, dict(node.artifacts)))
+            item = {task.loop.item_input: items[index]}
+            self._add(Node(f"{node.path}/{index}", node.component, State.RUNNING, item))
         return len(started) > 0
 
     def _start_tasks(self, node: Node) -> bool:
@@ -195,8 +194,9 @@ class Run:
             error = {"code": 9, "message": ended.error} if ended.state is State.FAILED else {}
             return {"state": str(ended.state), "pipelineTaskName": name, "error": error}
 
-        node.parameters = task_parameters(task, component, parent, sibling, final_status)
-        node.artifacts = task_artifacts(task, component, parent, sibling)
+        scope = self._scope(parent)
+        node.parameters = task_parameters(task, component, scope, sibling, final_status)
+        node.artifacts = task_artifacts(task, component, scope, sibling)
         if task.condition and not holds(task.condition, node.parameters):
             node.state = State.NOT_TRIGGERED
         elif component.dag:
@@ -205,6 +205,13 @@ class Run:
                 loop_items(task, node)
         elif component.importer:
             node.state, node.output_artifacts = State.SUCCEEDED, imported(component, node.parameters)
+
+    def _scope(self, group: Node) -> Scope:
+        """What the tasks of a group see. An iteration adds its item to what its loop has, which may be long."""
+        loop = self.nodes.get(group.parent)
+        if loop is None or not self._looping(loop):
+            return Scope(group.parameters, group.artifacts)
+        return Scope(ChainMap(group.parameters, loop.parameters), loop.artifacts)
 
     def _close(self, node: Node) -> bool:
         """End a group whose parts have all ended; whether it did."""

@@ -6,7 +6,7 @@ from google.cloud import aiplatform_v1 as v1
 
 from overnight.vertex_local.engine.paths import local_folder
 from overnight.vertex_local.engine.places import region_of
-from overnight.vertex_local.pipelines.node import Node
+from overnight.vertex_local.pipelines.node import Node, State
 from overnight.vertex_local.pipelines.placeholders import Place, Rendering, executor_input
 from overnight.vertex_local.pipelines.spec import Component
 from overnight.vertex_local.services.child_jobs import child_name, child_number
@@ -27,9 +27,10 @@ class Steps:
         return child_name(pipeline_job, node.path, str(node.failures))
 
     def jobs(self, pipeline_job: str, node: Node) -> list[str]:
-        """The custom jobs of all its starts so far."""
+        """The custom jobs of all its starts so far; the current one's name is known before it is submitted."""
         names = [child_name(pipeline_job, node.path, str(start)) for start in range(node.failures + 1)]
-        return [name for name in names if self._world.store.find(name)]
+        current = names[-1] if node.state is State.RUNNING else ""
+        return [name for name in names if name == current or self._world.store.find(name)]
 
     def place(self, job: Any, node: Node) -> Place:
         """Where a task's outputs go: `<root>/<project number>/<job id>/<task>_<task id>/`, as on Vertex AI."""

@@ -140,6 +140,15 @@ def test_what_iterations_put_out_is_collected_in_their_order() -> None:
     assert run.nodes["root"].outputs == {"total": 12}
 
 
+def test_what_is_written_down_of_a_loop_grows_with_its_length_only() -> None:
+    def size(length: int) -> int:
+        run = begin("loop", rates=[{"n": n} for n in range(length)])
+        play(run, lambda _: Outcome(State.SUCCEEDED, "", {"out": 1, "total": 1}))
+        return len(run.to_json())
+
+    assert size(200) < 11 * size(20)
+
+
 def test_a_loop_over_nothing_succeeds() -> None:
     run = begin("loop", rates=[])
     assert play(run, lambda _: Outcome(State.SUCCEEDED, "", {"total": 0})) == ["add"]

@@ -179,14 +179,17 @@ def test_an_output_of_another_type_fails_the_step(vertex: Vertex) -> None:
 
 
 def test_cancelling_ends_the_running_step_and_starts_no_other(vertex: Vertex) -> None:
-    name = create(vertex, message(with_command(load("weekly"), "exec-snapshot", "sleep", "60"), {"week": "w"}))
+    name = create(
+        vertex, message(with_command(load("weekly"), "exec-snapshot", "sh", "-c", "exec sleep 60"), {"week": "w"})
+    )
     until(lambda: get(vertex, name).state.name == "PIPELINE_STATE_RUNNING")
+    step = tasks(get(vertex, name))["exit-handler-1/snapshot"].executor_detail.container_detail.main_job
+    until(lambda: vertex.jobs.get_custom_job(name=step).state.name == "JOB_STATE_RUNNING")
     vertex.pipelines.cancel_pipeline_job(name=name)
     until(lambda: get(vertex, name).state.name in ENDED)
     job = get(vertex, name)
     assert job.state.name == "PIPELINE_STATE_CANCELLED"
     assert job.error.message == "The pipeline job was cancelled."
-    step = tasks(job)["exit-handler-1/snapshot"].executor_detail.container_detail.main_job
     assert vertex.jobs.get_custom_job(name=step).state.name == "JOB_STATE_CANCELLED"
     vertex.pipelines.delete_pipeline_job(name=name).result(timeout=5)
 
@@ -194,12 +197,15 @@ def test_cancelling_ends_the_running_step_and_starts_no_other(vertex: Vertex) ->
 def test_a_step_that_waits_for_a_job_does_not_keep_it_out(tmp_path: Path) -> None:
     vertex = Vertex.start(tmp_path / "vertex", machine_slots=1)
     try:
-        name = create(vertex, message(with_command(load("weekly"), "exec-snapshot", "sleep", "30"), {"week": "w"}))
+        name = create(
+            vertex, message(with_command(load("weekly"), "exec-snapshot", "sh", "-c", "exec sleep 30"), {"week": "w"})
+        )
         until(lambda: states(get(vertex, name)).get("snapshot") == "RUNNING")
         spec = {"worker_pool_specs": [{"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 1}]}
         spec["worker_pool_specs"][0]["container_spec"] = {"image_uri": "i", "command": ["true"]}
         job = vertex.jobs.create_custom_job(parent=PARENT, custom_job={"display_name": "j", "job_spec": spec})
         until(lambda: vertex.jobs.get_custom_job(name=job.name).state.name == "JOB_STATE_SUCCEEDED")
+        assert states(get(vertex, name))["snapshot"] == "RUNNING"
     finally:
         vertex.stop()
 

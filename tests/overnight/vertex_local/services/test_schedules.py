@@ -19,7 +19,7 @@ WEEK = 7 * 24 * 3600
 def busy() -> dict[str, Any]:
     """A pipeline that runs until it is cancelled."""
     spec = json.loads(json.dumps(SPEC))
-    spec["deploymentSpec"]["executors"]["exec-add"]["container"]["command"] = ["sleep", "60"]
+    spec["deploymentSpec"]["executors"]["exec-add"]["container"]["command"] = ["sh", "-c", "exec sleep 60"]
     return {"pipeline_spec": spec, "runtime_config": {"parameter_values": {"rates": []}}}
 
 
@@ -141,6 +141,7 @@ def test_a_run_without_room_is_skipped(vertex: Vertex) -> None:
     advance(vertex, 3 * WEEK)
     until(lambda: get(vertex, name).next_run_time.timestamp() > now(vertex).timestamp())
     assert get(vertex, name).started_run_count == 1
+    until(lambda: [run.state.name for run in runs(vertex, name)] == ["PIPELINE_STATE_RUNNING"])
 
 
 def test_with_queueing_a_run_waits_for_room(vertex: Vertex) -> None:
@@ -148,6 +149,7 @@ def test_with_queueing_a_run_waits_for_room(vertex: Vertex) -> None:
     name = create(vertex, schedule).name
     advance(vertex, 2 * WEEK)
     until(lambda: get(vertex, name).next_run_time.timestamp() > now(vertex).timestamp())
+    until(lambda: [run.state.name for run in runs(vertex, name)] == ["PIPELINE_STATE_RUNNING"])
     (run,) = runs(vertex, name)
     vertex.pipelines.cancel_pipeline_job(name=run.name)
     until(lambda: get(vertex, name).started_run_count == 2)
