@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from terraform import launch
 
 STACKS = ("foundation", "artifacts", "delivery", "training")
@@ -44,7 +46,7 @@ class Outcome:
     @cached_property
     def events(self) -> list[dict[str, Any]]:
         """Terraform's machine-readable messages in order, one a line."""
-        return [json.loads(line) for line in self.stdout.splitlines() if line.startswith("{")]
+        return [json.loads(line) for line in self.stdout.splitlines() if line.startswith('{"@')]
 
     @property
     def errors(self) -> list[dict[str, Any]]:
@@ -76,8 +78,9 @@ class Outcome:
 
     def expect(self, *codes: int) -> "Outcome":
         """This outcome, or a failure with everything Terraform said when it ended otherwise."""
-        said = self.message or self.stdout
-        assert self.code in codes, f"terraform {' '.join(self.arguments)}: exit {self.code}\n{said}\n{self.stderr}"
+        if self.code not in codes:
+            said = self.message or self.stdout
+            pytest.fail(f"terraform {' '.join(self.arguments)}: exit {self.code}\n{said}\n{self.stderr}")
         return self
 
 

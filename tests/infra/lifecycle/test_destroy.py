@@ -20,15 +20,30 @@ def test_a_protected_stack_refuses_to_be_destroyed(applied: Project, stack: str)
     assert applied.objects == before
 
 
-def test_with_protection_off_everything_goes(project_of: Callable[[str], Project], empty_cloud: Snapshot) -> None:
+POOL = "google_vertex_ai_persistent_resource.night_a100_v1_pool"
+
+
+def test_with_protection_off_and_applied_everything_goes(
+    project_of: Callable[[str], Project], after_apply: Snapshot
+) -> None:
     project = project_of("unprotected")
-    empty_cloud.restore(project)
-    project.hurry()
-    project.apply()
+    after_apply.restore(project)
+    for stack in STACKS:
+        assert project[stack].apply().expect(0).done == ({POOL: "update"} if stack == "training" else {})
     for stack in reversed(STACKS):
         assert set(project[stack].destroy().expect(0).done.values()) == {"delete"}
         assert project[stack].objects == {}
     assert set(project.objects) == KEPT_BY_GOOGLE
+
+
+def test_protection_that_was_not_yet_taken_off_by_an_apply_keeps_the_pool(
+    project_of: Callable[[str], Project], after_apply: Snapshot
+) -> None:
+    project = project_of("unprotected")
+    after_apply.restore(project)
+    outcome = project["training"].destroy().expect(1)
+    assert "its deletion is protected" in outcome.message
+    assert outcome.failed == {POOL}
 
 
 def protected(project: Project, stack: str) -> list[tuple[str, str]]:

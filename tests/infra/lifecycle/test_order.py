@@ -23,9 +23,12 @@ def test_a_stack_that_is_applied_before_foundation_says_what_is_missing(empty: P
     assert FIRST_REFUSAL[stack] in outcome.message
 
 
-def test_delivery_before_artifacts_misses_the_logs_bucket(empty: Project) -> None:
-    empty["foundation"].apply().expect(0)
-    assert "acme-vision-prod-example-logs does not exist" in empty["delivery"].apply().expect(1).message
+def test_delivery_before_artifacts_misses_the_logs_bucket(
+    project_of: Callable[[str], Project], before_apply: dict[str, Snapshot]
+) -> None:
+    project = project_of("example")
+    before_apply["artifacts"].restore(project)
+    assert "acme-vision-prod-example-logs does not exist" in project["delivery"].apply().expect(1).message
 
 
 @pytest.mark.parametrize("stack", ["foundation", "delivery"])
