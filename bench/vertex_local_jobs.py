@@ -36,7 +36,7 @@ import sys
 import threading
 from pathlib import Path
 from overnight.vertex_local.server import Server
-from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 with Server(Path(sys.argv[1]), Settings(machine_slots=int(sys.argv[2]))):
     threading.Event().wait()
 """

@@ -13,7 +13,7 @@ from google.cloud.aiplatform_v1.services.pipeline_service.transports import Pipe
 from google.cloud.aiplatform_v1.services.schedule_service.transports import ScheduleServiceGrpcTransport
 
 from overnight.vertex_local.server import Server
-from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 
 PROJECT = "overnight-local"
 PARENT = f"projects/{PROJECT}/locations/europe-west4"

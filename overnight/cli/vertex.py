@@ -56,7 +56,7 @@ def serve(
 ) -> None:
     """Serve until Ctrl-C. Jobs run as processes of this machine; a restart goes on with what is in the folder."""
     from overnight.vertex_local.server import Server
-    from overnight.vertex_local.world import Settings
+    from overnight.vertex_local.settings import Settings
 
     given: dict[str, Any] = {"machine_slots": slots} if slots is not None else {}
     settings = Settings(

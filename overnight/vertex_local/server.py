@@ -17,7 +17,8 @@ from overnight.vertex_local.api.errors import invalid
 from overnight.vertex_local.api.grpc_front import GrpcFront, serve_grpc
 from overnight.vertex_local.api.projects import Projects
 from overnight.vertex_local.api.rest_front import Control, RestFront, serve_rest
-from overnight.vertex_local.world import Settings, World
+from overnight.vertex_local.settings import Settings
+from overnight.vertex_local.world import World
 
 HOST = "127.0.0.1"
 BEAT_SECONDS = 0.05

@@ -1,78 +1,15 @@
 """Everything the services of one server share."""
 
-import os
-import threading
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from overnight.vertex_local.engine.engine import Engine
-from overnight.vertex_local.engine.retries import IN_PLACE_RESTARTS, JOB_RESTARTS
-from overnight.vertex_local.engine.stockouts import Stockout
-from overnight.vertex_local.state.clock import Clock
-from overnight.vertex_local.state.operations import Operations
-from overnight.vertex_local.state.resource import Resources
-from overnight.vertex_local.state.store import Store
+from overnight.vertex_local.ground import Ground
+from overnight.vertex_local.settings import Settings
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What a local Vertex AI is told when it starts."""
-
-    project: str = "overnight-local"
-    """The project id whose number is `project_number`; every other id has a number of its own made from it."""
-    project_number: str = "100000000001"
-    locations: tuple[str, ...] = ()
-    """The regions served; empty: any."""
-    machine_slots: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
-    """Replicas that may run at the same time in one region, outside persistent resources; what does not fit stays
-    QUEUED. A job that is larger runs alone. Default: one a core."""
-    stockouts: tuple[Stockout, ...] = ()
-    """Attempts to get machines that find none."""
-    preemption_seed: int | None = None
-    """When set, Spot jobs are preempted at moments drawn from this seed; otherwise only when somebody asks."""
-    preemption_mean_seconds: float = 600.0
-    """How long a Spot job runs on average before it is preempted, where there is a seed."""
-    grace_seconds: float = 30.0
-    """Seconds between SIGTERM and SIGKILL: what a Spot machine has."""
-    retry_seconds: float = 1.0
-    """How long a job waits after a stock-out or a preemption before it asks for machines again."""
-    in_place_restarts: int = IN_PLACE_RESTARTS
-    """How often a failed replica starts again in place."""
-    job_restarts: int = JOB_RESTARTS
-    """How often the whole job starts again after that."""
-    provision_seconds: float = 0.2
-    """How long a persistent resource takes to be RUNNING."""
-    paths: Literal["gcs", "local"] = "gcs"
-    """What jobs see of buckets: `gs://` strings as on Vertex AI, or local folders in their place."""
-    study_seed: int = 0
-    """From which the points of tuning jobs follow."""
-    templates: Path | None = None
-    """Where pipeline templates lie: `<project>/<repository>/<name>/<tag>.yaml` (or .json)."""
-
-
-class World:
-    """The folder of a server, what is stored in it, and the signal that there is something to do."""
+class World(Ground):
+    """The ground, and the engine that runs jobs on it."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
-        self.folder = folder.absolute()
-        self.settings = settings
-        self.store = Store(self.folder / "state.sqlite3")
-        self.clock = Clock(self.store)
-        self.operations = Operations(self.store, self.clock)
-        self.resources = Resources(self.store, self.clock)
-        self._work = threading.Event()
+        super().__init__(folder, settings)
         self.engine = Engine(self)
-
-    def wake(self) -> None:
-        """Have every service's `tick` called at once, not only at the next beat."""
-        self._work.set()
-
-    def wait(self, seconds: float) -> None:
-        """Return when somebody called `wake` since the last call, or after `seconds`."""
-        self._work.wait(seconds)
-        self._work.clear()
-
-    def close(self) -> None:
-        """Close the store."""
-        self.store.close()

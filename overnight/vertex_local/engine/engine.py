@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from overnight.vertex_local.api.errors import ApiError, failed_precondition
 from overnight.vertex_local.cluster import replica_names
@@ -25,10 +25,8 @@ from overnight.vertex_local.engine.prepare import Launch, prepare_launch
 from overnight.vertex_local.engine.queue import Queue, Waiting
 from overnight.vertex_local.engine.stockouts import Stock
 from overnight.vertex_local.engine.verdicts import End
+from overnight.vertex_local.ground import Ground
 from overnight.vertex_local.job import JobState
-
-if TYPE_CHECKING:
-    from overnight.vertex_local.world import World
 
 _log = logging.getLogger(__name__)
 
@@ -40,15 +38,15 @@ class Engine:
     takes its lock first and the store's then.
     """
 
-    def __init__(self, world: "World") -> None:
-        self._world = world
-        self.files = JobFiles(world.folder / "jobs")
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self.files = JobFiles(ground.folder / "jobs")
         self._lock = threading.RLock()
         self._jobs: dict[str, Job] = {}
         self._live: dict[str, Job] = {}
         self._queue = Queue()
-        self._places = Places(world.store, world.settings.machine_slots)
-        self._stock = Stock(world.settings.stockouts)
+        self._places = Places(ground.store, ground.settings.machine_slots)
+        self._stock = Stock(ground.settings.stockouts)
         self._give_up_at: dict[str, datetime] = {}
         self._closing: list[subprocess.Popen[bytes]] = []
         self._submitted = 0
@@ -71,22 +69,22 @@ class Engine:
         name of a place with room of its own (as many replicas as a region has), where its region's is not meant.
         Raises ApiError when the job names a persistent resource on which it can never run.
         """
-        store = self._world.store
+        store = self._ground.store
         with self._lock, store.transaction():
             need = self._places.need(name, custom_job, place)
-            message = store.find(name) or self._world.resources.put(name, custom_job)
+            message = store.find(name) or self._ground.resources.put(name, custom_job)
             remember_submission(store, name, environment, trial, place)
             job = self._new_job(name)
             job.need = need
             job.folder.path.mkdir(parents=True, exist_ok=True)
             self._tell(job, Kind.STATE, state=JobState.QUEUED)
             self._enqueue(job, message, new=True)
-        self._world.wake()
+        self._ground.wake()
         return store.get(name)
 
     def cancel(self, name: str) -> None:
         """Ask a job to end; one that has ended stays as it is. Raises ApiError NOT_FOUND."""
-        self._world.store.get(name)
+        self._ground.store.get(name)
         with self._lock:
             job = self._jobs.get(name)
             if job is None:
@@ -96,11 +94,11 @@ class Engine:
             elif not job.history.cancelling:
                 self._tell(job, Kind.STATE, state=JobState.CANCELLING)
                 job.give(Order.CANCEL)
-        self._world.wake()
+        self._ground.wake()
 
     def preempt(self, name: str) -> None:
         """Take the machines of a Spot job away. Raises ApiError NOT_FOUND, FAILED_PRECONDITION."""
-        message: Any = self._world.store.get(name)
+        message: Any = self._ground.store.get(name)
         with self._lock:
             job = self._live.get(name)
             if message.job_spec.scheduling.strategy != verdicts.SPOT:
@@ -130,8 +128,8 @@ class Engine:
     def resume(self) -> None:
         """Take up the jobs of a server that is gone, in the order of their submission."""
         with self._lock:
-            for name in self._world.store.names(KIND):
-                message = self._world.store.get(name)
+            for name in self._ground.store.names(KIND):
+                message = self._ground.store.get(name)
                 if not is_over(message):
                     self._take_up(self._new_job(name), message)
 
@@ -152,7 +150,7 @@ class Engine:
             self._stopping = True
             for job in self._live.values():
                 job.give(Order.STOP)
-        deadline = time.monotonic() + self._world.settings.grace_seconds + 5
+        deadline = time.monotonic() + self._ground.settings.grace_seconds + 5
         while (self._live or self._closing) and time.monotonic() < deadline:
             self.tick()
             time.sleep(0.02)
@@ -169,7 +167,7 @@ class Engine:
             del self._jobs[job.name]
             return
         try:
-            job.need = self._places.need(job.name, message, self._world.store.note(job.name, PLACE))
+            job.need = self._places.need(job.name, message, self._ground.store.note(job.name, PLACE))
         except ApiError as error:
             # Its persistent resource is not what it was. What runs may go on, nothing is counted for it.
             if job.history.live is None:
@@ -198,7 +196,7 @@ class Engine:
         if job.process is not None:
             self._closing.append(job.process)
             job.process = None
-        message = self._world.store.get(job.name)
+        message = self._ground.store.get(job.name)
         if job.history.over:
             del self._jobs[job.name]
         elif not self._stopping and not self._ended(job, message):
@@ -216,7 +214,7 @@ class Engine:
         return started
 
     def _start(self, job: Job) -> None:
-        message: Any = self._world.store.get(job.name)
+        message: Any = self._ground.store.get(job.name)
         on_demand = not persistent_resource(job.name, message)
         if on_demand and self._stock.lacks(region_of(job.name), message):
             self._tell(job, Kind.STOCKOUT)
@@ -225,10 +223,10 @@ class Engine:
             return
         number = job.history.launches + 1
         launch = Launch(
-            job.name, message, number, job.history.seconds_run, **submitted_with(self._world.store, job.name)
+            job.name, message, number, job.history.seconds_run, **submitted_with(self._ground.store, job.name)
         )
         try:
-            prepare_launch(job.folder, launch, self._world.settings, self._world.folder / "gcs")
+            prepare_launch(job.folder, launch, self._ground.settings, self._ground.folder / "gcs")
             self._tell(job, Kind.LAUNCH, launch=number)
         except NotLocal as error:
             self._end(job, End(JobState.FAILED, Code.INVALID_ARGUMENT, error.sentence))
@@ -250,7 +248,7 @@ class Engine:
         return end is not None
 
     def _give_up(self) -> None:
-        now = self._world.clock.now()
+        now = self._ground.clock.now()
         for name in [name for name, moment in self._give_up_at.items() if moment <= now]:
             del self._give_up_at[name]
             if self._queue.take(name):
@@ -258,7 +256,7 @@ class Engine:
 
     def _enqueue(self, job: Job, message: Any, *, new: bool = False) -> None:
         # A new job asks at once; one that comes back has met a lack of machines or an error.
-        delay = 0.0 if new else self._world.settings.retry_seconds
+        delay = 0.0 if new else self._ground.settings.retry_seconds
         self._queue.put(Waiting(job.name, job.order, job.need, time.monotonic() + delay))
         longest = verdicts.longest_wait(message)
         if longest is not None and not job.history.launches:
@@ -277,14 +275,14 @@ class Engine:
             self._show(job)
 
     def _show(self, job: Job) -> None:
-        shift = self._world.clock.now() - datetime.now(UTC)
+        shift = self._ground.clock.now() - datetime.now(UTC)
 
         def change(message: Any) -> None:
             shell = message.job_spec.enable_web_access
             folders = {str(name): f"file://{job.folder.working(name)}" for name in replica_names(message) if shell}
             show(message, job.history, shift, folders)
 
-        self._world.store.update(job.name, change)
+        self._ground.store.update(job.name, change)
 
     def _new_job(self, name: str) -> Job:
         self._submitted += 1

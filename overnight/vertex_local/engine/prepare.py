@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from overnight.vertex_local.cluster import PRIMARY, JobIdentity, ReplicaName, replica_names, service_environment
 from overnight.vertex_local.command import Command, container_command
@@ -16,9 +16,7 @@ from overnight.vertex_local.engine.plan import Plan, mark, plan_json
 from overnight.vertex_local.engine.retries import RetryPolicy
 from overnight.vertex_local.engine.verdicts import SPOT
 from overnight.vertex_local.runner import DEFAULT_TIMEOUT_SECONDS
-
-if TYPE_CHECKING:
-    from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Launch:
     """The trial's id, which CLUSTER_SPEC and TF_CONFIG then carry."""
 
 
-def prepare_launch(folder: JobFolder, launch: Launch, settings: "Settings", buckets: Path) -> None:
+def prepare_launch(folder: JobFolder, launch: Launch, settings: Settings, buckets: Path) -> None:
     """Make what the job process needs: its plan, the folder for logs, that of baseOutputDirectory.
 
     Raises NotLocal when nothing but an image could say what to run, OSError when there is no space.
@@ -50,7 +48,7 @@ def prepare_launch(folder: JobFolder, launch: Launch, settings: "Settings", buck
     folder.plan(plan.launch).write_text(plan_json(plan))
 
 
-def make_plan(launch: Launch, settings: "Settings", buckets: Path) -> Plan:
+def make_plan(launch: Launch, settings: Settings, buckets: Path) -> Plan:
     """The plan; raises NotLocal when nothing but an image could say what to run."""
     token = f"address-{secrets.token_hex(8)}"
     scheduling = launch.job.job_spec.scheduling
@@ -66,14 +64,14 @@ def make_plan(launch: Launch, settings: "Settings", buckets: Path) -> Plan:
     )
 
 
-def retry_policy(scheduling: Any, settings: "Settings") -> RetryPolicy:
+def retry_policy(scheduling: Any, settings: Settings) -> RetryPolicy:
     """What the message allows of the settings' restarts. disableRetries overrides restartJobOnWorkerRestart."""
     if scheduling.disable_retries:
         return RetryPolicy(in_place=0, whole_job=0)
     return RetryPolicy(settings.in_place_restarts, settings.job_restarts, scheduling.restart_job_on_worker_restart)
 
 
-def _commands(launch: Launch, settings: "Settings", buckets: Path, token: str) -> dict[ReplicaName, Command]:
+def _commands(launch: Launch, settings: Settings, buckets: Path, token: str) -> dict[ReplicaName, Command]:
     job = launch.job
     identity = JobIdentity(_project_number(launch.name, settings), launch.name.rsplit("/", 1)[1])
     marks = {replica: mark(token, replica) for replica in replica_names(job)}
@@ -89,7 +87,7 @@ def _commands(launch: Launch, settings: "Settings", buckets: Path, token: str) -
     return commands
 
 
-def _project_number(name: str, settings: "Settings") -> str:
+def _project_number(name: str, settings: Settings) -> str:
     project = name.split("/")[1]
     return project if project.isdigit() else settings.project_number
 
@@ -106,7 +104,7 @@ def _localised(command: Command, buckets: Path) -> Command:
     )
 
 
-def _preemption(launch: Launch, settings: "Settings") -> float | None:
+def _preemption(launch: Launch, settings: Settings) -> float | None:
     """Seconds until the machines are taken away: drawn by display name and launch, so a repeated day repeats it."""
     if settings.preemption_seed is None or launch.job.job_spec.scheduling.strategy != SPOT:
         return None

@@ -17,7 +17,7 @@ from job_support import CONFIG, FALLBACKS, ROOT, SNAPSHOT, spec_file
 from overnight.cli import main
 from overnight.vertex_local.engine.stockouts import Stockout
 from overnight.vertex_local.server import Server
-from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 
 NUMBERS = count(1)
 GOLDEN = ROOT / "tests" / "overnight" / "jobs" / "golden"

@@ -23,7 +23,7 @@ from overnight.jobs.fallback import Budgets
 from overnight.jobs.submission import RunConflict, read_submission, submit
 from overnight.vertex_local.engine.stockouts import Stockout
 from overnight.vertex_local.server import Server
-from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 
 NUMBERS = count(1)
 

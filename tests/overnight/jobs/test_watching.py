@@ -19,7 +19,7 @@ from overnight.jobs.submission import Submission, read_submission, submit
 from overnight.jobs.watching import EXIT_CODES, Look, Run, follow, watch, watch_run
 from overnight.vertex_local.engine.stockouts import Stockout
 from overnight.vertex_local.server import Server
-from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 
 NUMBERS = count(1)
 NONE = Stockout(4, machine_type="n1-standard-8")

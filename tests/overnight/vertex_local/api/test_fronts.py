@@ -13,7 +13,7 @@ from google.cloud import aiplatform_v1 as v1
 
 from overnight.vertex_local.api import rest_front
 from overnight.vertex_local.server import Server
-from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 from vertex_support import NUMBERED, PARENT
 
 

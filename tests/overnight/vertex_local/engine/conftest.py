@@ -15,7 +15,7 @@ from google.cloud.aiplatform_v1.services.persistent_resource_service.transports 
 
 from overnight.vertex_local.engine.job_files import JobFiles
 from overnight.vertex_local.server import Server
-from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 
 PARENT = "projects/overnight-local/locations/europe-west4"
 ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")

@@ -1,7 +1,7 @@
 import pytest
 
 from overnight.vertex_local.server import Server
-from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 from vertex_support import WIRES, client
 
 

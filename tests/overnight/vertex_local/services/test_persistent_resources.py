@@ -7,7 +7,7 @@ from google.api_core.exceptions import Conflict, FailedPrecondition, InvalidArgu
 from google.cloud import aiplatform_v1 as v1
 
 from overnight.vertex_local.server import Server
-from overnight.vertex_local.world import Settings
+from overnight.vertex_local.settings import Settings
 from vertex_support import NUMBERED, PARENT, client
 
 MACHINE = {"machine_type": "n1-standard-4"}
