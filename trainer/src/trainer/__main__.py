@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from trainer.buckets import local_path
-from trainer.command import add_data_arguments, default_output, fail_in_one_sentence
+from trainer.command import add_data_arguments, default_output, fail_in_one_sentence, job_settings
 from trainer.errors import ConfigError
 
 
@@ -26,7 +26,9 @@ def main(arguments: Sequence[str]) -> int:
 
     base = preset(options.preset) if options.preset else RunConfig()
     file = local_path(options.config) if options.config else None
-    config = load_config(base, file, [*options.set, *parameter_settings(parameters)])
+    # The job's share lies over a file: an earlier run's config.json has one too, and would undo it.
+    settings = [*job_settings(os.environ), *options.set, *parameter_settings(parameters)]
+    config = load_config(base, file, settings)
     try:
         return train(config, Paths(local_path(options.snapshot), local_path(options.shards), output))
     except RuntimeError as error:
@@ -39,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m trainer",
         description="Train one model from a snapshot.",
-        epilog="--FIELD=VALUE of a tuning study is --set FIELD=VALUE.",
+        epilog="A study's --FIELD=VALUE is --set FIELD=VALUE, $OVERNIGHT_SUBSAMPLE is --set data.subsample=VALUE.",
         allow_abbrev=False,
     )
     parser.add_argument("--preset", help="a named recipe: smoke, demo, night-16 or night-30")

@@ -2,6 +2,7 @@
 
 import argparse
 import errno
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,24 @@ def default_output(environment: Mapping[str, str]) -> Path | None:
         if environment.get(name):
             return local_path(environment[name].rstrip("/"), environment).parent
     return None
+
+
+def job_settings(environment: Mapping[str, str]) -> list[str]:
+    """What a tuning job's OVERNIGHT_SUBSAMPLE means, as `--set` takes it. Raises ConfigError where it is no share."""
+    text = environment.get("OVERNIGHT_SUBSAMPLE")
+    if not text:
+        return []
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if not 0 < share <= 1:
+        raise ConfigError(
+            f"{text!r} is no share of the training images",
+            where="OVERNIGHT_SUBSAMPLE",
+            remedy="give a number above 0, at most 1 (all)",
+        )
+    return [f"data.subsample={share!r}"]
 
 
 def fail_in_one_sentence(main: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:

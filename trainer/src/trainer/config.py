@@ -30,6 +30,8 @@ class DataConfig:
     """What happens when a sample cannot be decoded."""
     sampling: Literal["uniform", "balanced"] = "uniform"
     """Every sample once an epoch, or every class equally often."""
+    subsample: float = 1.0
+    """Share of each class's groups of the training split that is trained on; the same sample in every run."""
     shuffle_window_shards: int = 0
     """0 shuffles all samples together; N reads N shards at a time in random order, for slow storage."""
     mean: tuple[float, float, float] = IMAGENET_MEAN
@@ -45,6 +47,7 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         require(min(self.std) > 0, "data.std", self.std, "give numbers above 0")
+        require(0 < self.subsample <= 1, "data.subsample", self.subsample, "give a share above 0, at most 1 (all)")
         require(self.threads >= 1, "data.threads", self.threads, "give 1 or more")
         require(self.depth >= 2, "data.depth", self.depth, "give 2 or more")
         require(
@@ -171,10 +174,23 @@ NEUTRAL = (
 )
 """Fields that a resumed run may change: they decide when and how fast, not what is learned."""
 
+LATER = {"data.subsample": 1.0}
+"""Fields that earlier versions did not have, with the value that means what those did: it is left out, so that their
+checkpoints fit as before."""
+
 
 def result_fields(config: RunConfig) -> dict[str, Any]:
     """The flat fields that decide the weights."""
-    return {name: value for name, value in flat(plain(config)).items() if not name.startswith(NEUTRAL)}
+    return deciding(plain(config))
+
+
+def deciding(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`result_fields` of a configuration as config.json has it."""
+    return {
+        name: value
+        for name, value in flat(values).items()
+        if not name.startswith(NEUTRAL) and (name not in LATER or value != LATER[name])
+    }
 
 
 def config_digest(config: RunConfig) -> str:

@@ -8,6 +8,7 @@ import torch
 from trainer.config import RunConfig
 from trainer.data.order import Order
 from trainer.data.snapshot import Rows, Snapshot, open_snapshot
+from trainer.data.subsample import subsample
 from trainer.distributed import Worker
 from trainer.ema import averaged_copy
 from trainer.errors import SnapshotError
@@ -53,7 +54,8 @@ class Run:
 def prepare(config: RunConfig, paths: Paths, worker: Worker) -> Run:
     """Open the snapshot and fix the order of samples. Raises TrainerError where a split is empty."""
     snapshot = open_snapshot(paths.snapshot, paths.shards)
-    train_rows, validation_rows = snapshot.rows("train"), snapshot.rows("validation")
+    train_rows = subsample(snapshot.rows("train"), config.data.subsample)
+    validation_rows = snapshot.rows("validation")
     for rows, split in ((train_rows, "train"), (validation_rows, "validation")):
         if len(rows) == 0:
             raise SnapshotError(

@@ -4,9 +4,8 @@ import time
 from pathlib import Path
 
 from trainer.checkpoint import Checkpoint, CheckpointWriter, newest, remove_stale
-from trainer.config import RunConfig, config_digest, result_fields
+from trainer.config import LATER, RunConfig, config_digest, deciding, result_fields
 from trainer.errors import CheckpointError, ConfigError
-from trainer.fields import flat
 from trainer.files import read_json
 from trainer.profile import Profile
 from trainer.run import Run
@@ -96,8 +95,7 @@ def is_complete(output: Path, config: RunConfig, snapshot_sha256: str) -> bool:
     if not path.exists():
         return False
     result = read_json(path, "overnight.result/1")
-    before = {name: value for name, value in flat(result["hyperparameters"]).items() if name in result_fields(config)}
-    difference = difference_of(before, result_fields(config))
+    difference = difference_of(deciding(result["hyperparameters"]), result_fields(config))
     if result["snapshot"]["sha256"] != snapshot_sha256:
         difference = "another snapshot"
     if difference:
@@ -110,6 +108,7 @@ def is_complete(output: Path, config: RunConfig, snapshot_sha256: str) -> bool:
 def difference_of(before: dict[str, object], now: dict[str, object]) -> str:
     """The first field that differs, in words; empty when none does."""
     for name in sorted(before.keys() | now.keys()):
-        if before.get(name) != now.get(name):
-            return f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
+        was, value = (fields.get(name, LATER.get(name)) for fields in (before, now))
+        if was != value:
+            return f"{name} was {was!r} and is {value!r}"
     return ""

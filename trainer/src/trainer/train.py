@@ -62,6 +62,7 @@ def train(config: RunConfig, paths: Paths, clock: Clock = lambda: datetime.now(U
             return 0
         attempt = on_leader(worker, lambda: begin_attempt(run.output, clock()))
         state = initial_state(run)
+        _tell_share(run)
         _resume(run, state)
         on_leader(worker, lambda: write_config(run.output, config))
         if worker.device.type == "cuda":
@@ -82,6 +83,13 @@ def _already_complete(run: Run) -> bool:
         print(f"{run.output}: this very run is complete already, nothing to do", flush=True)
         return True
     return False
+
+
+def _tell_share(run: Run) -> None:
+    share = run.config.data.subsample
+    if share < 1 and run.worker.leads:
+        images = f"{len(run.train_rows)} of {run.snapshot.splits['train']} images"
+        print(f"training on {images}: data.subsample is {share:g}", flush=True)
 
 
 def _resume(run: Run, state: RunState) -> None:
