@@ -52,7 +52,7 @@ def test_what_passes_the_check_parses_and_nothing_the_parser_refuses_passes(plac
     problem = next(iter(form.findings), None)
     try:
         parse_custom_job(job)
-    except json_format.ParseError:
+    except (json_format.ParseError, OverflowError):  # the parser's own slip: an infinite number for an enum
         assert problem is not None
     if problem is not None:
         assert problem.path[: len(place)] == place
