@@ -1,5 +1,7 @@
 """The configurations that the stacks are synthesized from: config/example.yaml, and what is changed in it."""
 
+import importlib.util
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -79,6 +81,14 @@ from infra.__main__ import main
 pairs = zip(sys.argv[1::2], sys.argv[2::2])
 sys.exit(max(main(["--config", config, "--output", output]) for config, output in pairs))
 """
+
+
+def missing() -> str | None:
+    """What synthesis needs and this machine lacks; None when all is there."""
+    for package in ("cdktf", "cdktf_cdktf_provider_google"):
+        if importlib.util.find_spec(package) is None:
+            return f"{package} is not installed (make infra-setup)"
+    return None if shutil.which("node") else "node is not on the path (make infra-setup)"
 
 
 def synthesize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import terraform_variants
 from terraform import launch
 from terraform_house import STACKS, Project, Snapshot
 from terraform_inventory import Plans, inventory
@@ -51,6 +52,8 @@ def synthesized(
     configurations: dict[str, Path], tmp_path_factory: pytest.TempPathFactory, command_environment: dict[str, str]
 ) -> dict[str, Path]:
     """The folder of stacks of each variant."""
+    if reason := terraform_variants.missing():
+        pytest.skip(reason)
     return synthesize(configurations, tmp_path_factory.mktemp("stacks"), command_environment)
 
 
