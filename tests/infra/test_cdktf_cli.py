@@ -172,7 +172,19 @@ def test_a_lock_that_somebody_holds_stops_terraform(command_line: CommandLine, d
     assert "nightly@build" in refused.stderr
 
 
-def test_destroy_takes_everything_away_again(command_line: CommandLine, deployed: str) -> None:
+def test_destroy_takes_everything_away_and_the_page_shows_what_was_printed(
+    command_line: CommandLine, deployed: str
+) -> None:
     command_line.cdktf("destroy", "*", "--auto-approve", OFFLINE, "--skip-synth")
     assert [applied(command_line, stack) for stack in STACKS] == [set()] * len(STACKS)
     assert set(command_line.project.objects) == KEPT_BY_GOOGLE
+    every = unbroken("\n".join(command_line.printed))
+    for line in shown_lines(ROOT / "docs" / "infra-cdktf.md"):
+        assert unbroken(line) in every, line
+
+
+def shown_lines(page: Path) -> list[str]:
+    """Lines of output that the page shows, without the commands and the marks for what is left out."""
+    blocks = re.findall(r"^```text\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [line for line in lines if not line.startswith(("$ ", "…"))]
