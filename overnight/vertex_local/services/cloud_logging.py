@@ -1,10 +1,12 @@
 """Cloud Logging's `entries:list` for the logs of custom jobs: the part that following a job takes.
 
-Served over REST only, at POST /v2/entries:list. Filters are comparisons joined by AND; entries come oldest first.
+Served over REST only, at POST /v2/entries:list. Filters are those of Vertex AI's lists, which Cloud Logging's language
+has too (comparisons, AND, OR, NOT, brackets), and name one job; entries come oldest first.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,27 +14,13 @@ from typing import Any
 from overnight.vertex_local.api.errors import invalid
 from overnight.vertex_local.api.rest_front import Control
 from overnight.vertex_local.engine.log_entries import LogEntry
+from overnight.vertex_local.state.filters import Predicate, predicate
 from overnight.vertex_local.world import World
 
 MAX_PAGE = 1000
 """Cloud Logging's own bound (its REST reference, entries.list)."""
 
-_COMPARISON = re.compile(r'\s*([a-z_.]+)\s*(=|!=|>=|<=|>|<)\s*"([^"]*)"\s*')
-_FIELDS: dict[str, Callable[[LogEntry], str]] = {
-    "timestamp": lambda entry: entry.timestamp,
-    "severity": lambda entry: entry.severity,
-    "resource.labels.task_name": lambda entry: entry.replica,
-}
-_COMPARE: dict[str, Callable[[str, str], bool]] = {
-    "=": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    ">=": lambda left, right: left >= right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    "<": lambda left, right: left < right,
-}
-_JOB = "resource.labels.job_id"
-Comparison = tuple[str, str, str]
+_JOB = re.compile(r'resource\.labels\.job_id\s*=\s*"?(\w+)"?')
 
 
 class CloudLoggingService:
@@ -51,23 +39,23 @@ class CloudLoggingService:
 
     def entries(self, content: dict[str, Any]) -> dict[str, Any]:
         """A ListLogEntriesResponse; raises ApiError for a filter that is not understood or names no job."""
-        wanted = comparisons(str(content.get("filter", "")))
-        job = next((value for field, operator, value in wanted if (field, operator) == (_JOB, "=")), None)
-        if job is None or not job.isalnum():
-            raise invalid(f'The filter must hold {_JOB}="ID".')
+        text = str(content.get("filter", ""))
+        passes, named = predicate(text), _JOB.search(text)
+        if named is None:
+            raise invalid('The filter must hold resource.labels.job_id="ID".')
         first = _number(content.get("pageToken") or "0", "pageToken")
         size = _number(content.get("pageSize") or MAX_PAGE, "pageSize")
         size = min(size or MAX_PAGE, MAX_PAGE)
-        rest = [item for item in wanted if item[0] not in (_JOB, "resource.type")]
-        found = list(islice(self._entries(job, first, rest), size + 1))
-        answer: dict[str, Any] = {"entries": [_json(job, number, entry) for number, entry in found[:size]]}
+        found = list(islice(self._entries(named[1], first, passes), size + 1))
+        answer: dict[str, Any] = {"entries": [entry for _, entry in found[:size]]}
         return answer if len(found) <= size else {**answer, "nextPageToken": str(found[size][0])}
 
-    def _entries(self, job: str, first: int, wanted: list[Comparison]) -> Iterator[tuple[int, LogEntry]]:
-        """Numbered entries of a job from `first` on that the comparisons let pass."""
+    def _entries(self, job: str, first: int, passes: Predicate) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Numbered entries of a job from `first` on that the filter lets pass."""
         for number, entry in enumerate(self._all(job)):
-            if number >= first and all(_COMPARE[how](_FIELDS[field](entry), value) for field, how, value in wanted):
-                yield number, entry
+            shown = _json(job, number, entry)
+            if number >= first and passes(_filtered(shown)):
+                yield number, shown
 
     def _all(self, job: str) -> Iterator[LogEntry]:
         for name in self._names(job):
@@ -83,15 +71,14 @@ class CloudLoggingService:
         return [f"projects/-/locations/{region}/customJobs/{job}" for region in regions]
 
 
-def comparisons(text: str) -> list[Comparison]:
-    """Field, operator and value of each part of a filter; raises ApiError for anything else."""
-    found: list[Comparison] = []
-    for part in re.split(r"\s+AND\s+|\n+", text.strip()):
-        match = _COMPARISON.fullmatch(part)
-        if match is None or match[1] not in (*_FIELDS, _JOB, "resource.type"):
-            raise invalid(f'Unparseable filter: {part!r}; here a filter is FIELD="VALUE" joined by AND.')
-        found.append((match[1], match[2], match[3]))
-    return found
+def _filtered(shown: dict[str, Any]) -> dict[str, Any]:
+    """What filters see of an entry: names as they write them in state.filters, times as times."""
+    return {
+        "timestamp": datetime.fromisoformat(shown["timestamp"]),
+        "severity": shown["severity"],
+        "insert_id": shown["insertId"],
+        "resource": shown["resource"],
+    }
 
 
 def _number(value: Any, name: str) -> int:

@@ -109,7 +109,7 @@ def test_a_filter_that_is_not_understood_is_refused_by_the_local_log(server):
 
     answer = requests.post(f"{server.rest_url}/v2/entries:list", json={"filter": "severity>ERROR OR x"}, timeout=10)
     assert answer.status_code == 400
-    assert "Unparseable filter" in answer.json()["error"]["message"]
+    assert "The filter is not valid" in answer.json()["error"]["message"]
 
 
 def test_errors_alone_can_be_asked_for(jobs, server, tmp_path):
