@@ -275,7 +275,7 @@ class Engine:
             self._show(job)
 
     def _show(self, job: Job) -> None:
-        shift = self._ground.clock.now() - datetime.now(UTC)
+        shift = self._ground.clock.offset
 
         def change(message: Any) -> None:
             shell = message.job_spec.enable_web_access

@@ -24,6 +24,7 @@ def is_over(job: Any) -> bool:
 def show(job: Any, history: History, shift: timedelta, web_access: Mapping[str, str]) -> None:
     """Write into the message what the history says; `shift` is how far the server's clock is ahead of the machine's.
 
+    When it started and ended stays as it was first shown, however the clock is moved afterwards.
     `web_access` by replica is shown while the job is RUNNING, as Vertex AI does.
     """
     job.state = _state_number(job, history.state)
@@ -32,7 +33,7 @@ def show(job: Any, history: History, shift: timedelta, web_access: Mapping[str, 
         ("end_time", history.ended),
         ("update_time", history.changed),
     ):
-        if seconds is not None:
+        if seconds is not None and (field == "update_time" or not job.HasField(field)):
             getattr(job, field).FromDatetime(datetime.fromtimestamp(seconds, UTC) + shift)
     job.ClearField("error")
     if history.code:

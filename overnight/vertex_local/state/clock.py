@@ -23,6 +23,11 @@ class Clock:
         """The time in UTC, with microseconds."""
         return datetime.now(UTC) + self._offset
 
+    @property
+    def offset(self) -> timedelta:
+        """How far this clock is ahead of the machine's."""
+        return self._offset
+
     def timestamp(self) -> Timestamp:
         """`now` as the API's message."""
         stamp = Timestamp()

@@ -244,3 +244,14 @@ folder.mkdir()
     assert job.state.name == "JOB_STATE_SUCCEEDED"
     root = client.bucket("")
     assert client.bucket("bucket/run/model/model").read_text() == f"--data={root}/data/x {root}/data/y /gcs-like"
+
+
+def test_when_a_job_started_does_not_change_when_the_clock_is_moved(serve, programs):
+    client = serve()
+    name = client.submit(programs.sleep)
+    started = client.wait(name, "RUNNING").start_time
+    client.server.world.clock.advance(3600)
+    client.jobs.cancel_custom_job(name=name)
+    job = client.wait(name)
+    assert job.start_time == started
+    assert (job.end_time - started).total_seconds() >= 3600
