@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
+from overnight.vertex_local.engine.job_files import JobFiles
 from overnight.vertex_local.server import read_addresses
 from support import overnight
 
@@ -51,20 +52,17 @@ class Served:
 
     def states(self, name: str) -> list[str]:
         """Every state that a job was in, by the record in the server's folder."""
-        _, _, _, region, _, job = name.split("/")
-        events = (self.folder / "jobs" / region / job / "events.jsonl").read_text().splitlines()
         reached = ["QUEUED"]
-        for event in map(json.loads, events):
-            state = "PENDING" if event["kind"] == "launch" else event.get("state")
+        for event in JobFiles(self.folder / "jobs").events(name):
+            state = "PENDING" if event.kind == "launch" else event.state
             if state and state != reached[-1]:
-                reached.append(state)
+                reached.append(str(state))
         return reached
 
-    def log(self, name: str, replica: str = "workerpool0-0") -> list[str]:
-        """What a replica of a job wrote."""
-        _, _, _, region, _, job = name.split("/")
-        entries = (self.folder / "jobs" / region / job / "log.jsonl").read_text().splitlines()
-        return [entry["message"] for entry in map(json.loads, entries) if entry["replica"] == replica]
+    def log(self, name: str) -> str:
+        """What a job's replicas wrote, for the message of a failed test."""
+        entries = JobFiles(self.folder / "jobs").read_log(name).entries
+        return "\n".join(f"{entry.replica} {entry.message}" for entry in entries)
 
 
 @contextmanager
