@@ -19,7 +19,7 @@ infra-setup: setup ## Bring what the infrastructure needs: framework, bindings, 
 	@scripts/setup-infra
 
 infra-test: infra-setup ## Real Terraform over all stacks against an emulated provider, policies, mutations (under 3 minutes)
-	@.venv/bin/python -m pytest tests/infra tests/terraform tests/policies $(PYTEST_ARGS)
+	@.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadscope tests/infra tests/terraform tests/policies $(PYTEST_ARGS)
 
 synth: infra-setup ## Write the stacks of CONFIG (default config/example.yaml) as Terraform JSON into cdktf.out
 	@.venv/bin/python -m infra --config $(or $(CONFIG),config/example.yaml)

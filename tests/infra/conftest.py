@@ -1,6 +1,7 @@
 """Real Terraform over the synthesized stacks: one synthesis, one emulated project, one summary at the end."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ MADE_BY_HAND = {
     "google_secret_manager_secret": ["projects/acme-vision-prod/secrets/github-token"],
 }
 """What config/example.yaml names and no stack creates: the state's bucket, the GitHub token."""
+ON_PROJECT = {"test_cdktn.py", "test_import.py", "test_inventory.py", "test_policies.py", "test_validate.py"}
+"""Files of this folder whose tests use the emulated project, beside all of lifecycle/. The command's tests do, too, but
+take as long as the others together: a project of their own."""
+WORKER_OUTPUT = "resources that Terraform made"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +35,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if area := item.get_closest_marker("area"):
             item.user_properties.append(("area", area.args[0]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByProject(LoadScopeScheduling):  # type: ignore[misc]
+        """What shares the emulated project runs in one worker, after one another; of all else, what is in one file."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            path, _, _ = nodeid.partition("::")
+            return "project" if path.startswith("tests/infra/lifecycle/") or Path(path).name in ON_PROJECT else path
+
+    return ByProject(config, log)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[WORKER_OUTPUT] = {
+            stack: dict(counts.by_type) for stack, counts in session.config.stash[RESOURCES].items()
+        }
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    for stack, by_type in getattr(node, "workeroutput", {}).get(WORKER_OUTPUT, {}).items():
+        node.config.stash[RESOURCES][stack] = Counts(Counter(by_type))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
