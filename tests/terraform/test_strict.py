@@ -207,7 +207,7 @@ def test_strict_mode_wants_what_is_needed_first(case: str, make: Make) -> None:
     needs, (name, values), _ = STRICT[case]
     for needed, each in needs:
         make(needed, **each)
-    make(name, **values)
+    assert make(name, **values)["id"]
 
 
 @pytest.mark.parametrize("case", STRICT)
@@ -238,7 +238,8 @@ def test_a_grant_on_a_ring_holds_for_its_keys(make: Make) -> None:
     make(CRYPTO_KEY[0], **CRYPTO_KEY[1])
     ring = CRYPTO_KEY[1]["key_ring"]
     make("google_kms_key_ring_iam_member", key_ring_id=ring, role="roles/x", member=STORAGE_AGENT)
-    make("google_storage_bucket", name="shards", location="US", encryption=[{"default_kms_key_name": KEY}])
+    made = make("google_storage_bucket", name="shards", location="US", encryption=[{"default_kms_key_name": KEY}])
+    assert made["encryption"][0]["default_kms_key_name"] == KEY
 
 
 @pytest.mark.usefixtures("strict")

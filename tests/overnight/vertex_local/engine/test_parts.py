@@ -53,10 +53,10 @@ def test_addresses_take_the_place_of_their_marks_wherever_they_stand():
 @pytest.mark.parametrize(
     ("text", "local"),
     [
-        ("gs://bucket/x", "/root/bucket/x"),
-        ("/gcs/bucket/x", "/root/bucket/x"),
-        ("--out=gs://bucket", "--out=/root/bucket"),
-        ("-o=/gcs/bucket", "-o=/root/bucket"),
+        ("gs://bucket/x", "/buckets/bucket/x"),
+        ("/gcs/bucket/x", "/buckets/bucket/x"),
+        ("--out=gs://bucket", "--out=/buckets/bucket"),
+        ("-o=/gcs/bucket", "-o=/buckets/bucket"),
         ("/gcs", "/gcs"),
         ("see gs://bucket", "see gs://bucket"),
         ("--text=a=gs://bucket", "--text=a=gs://bucket"),
@@ -64,7 +64,7 @@ def test_addresses_take_the_place_of_their_marks_wherever_they_stand():
     ],
 )
 def test_a_whole_value_that_names_a_bucket_becomes_a_folder(text, local):
-    assert localised(Path("/root"), text) == local
+    assert localised(Path("/buckets"), text) == local
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,8 @@ def test_disable_retries_overrides_restart_job_on_worker_restart(one_wire):
 
 
 def test_a_placeholder_is_allowed_after_the_first_pool(one_wire):
-    one_wire.create_custom_job(parent=PARENT, custom_job=job(pool(), {}, pool()))
+    made = one_wire.create_custom_job(parent=PARENT, custom_job=job(pool(), {}, pool()))
+    assert [spec.replica_count for spec in made.job_spec.worker_pool_specs] == [1, 0, 1]
 
 
 def container(**fields):

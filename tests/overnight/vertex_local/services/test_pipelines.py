@@ -37,7 +37,7 @@ def message(spec: dict[str, Any], parameters: dict[str, Any], **config: Any) -> 
     return {
         "display_name": "weekly",
         "pipeline_spec": spec,
-        "runtime_config": {"gcs_output_directory": "gs://runs/root", "parameter_values": parameters, **config},
+        "runtime_config": {"gcs_output_directory": "gs://runs/weekly", "parameter_values": parameters, **config},
     }
 
 
@@ -78,7 +78,7 @@ def test_a_pipeline_runs_from_its_specification_to_its_outputs(vertex: Vertex) -
     assert train.execution.metadata["input:label"] == "week-20261130"
     (model,) = train.outputs["model"].artifacts
     project = job.name.split("/")[1]
-    assert model.uri == f"gs://runs/root/{project}/weekly-1/train_{train.task_id}/model"
+    assert model.uri == f"gs://runs/weekly/{project}/weekly-1/train_{train.task_id}/model"
     assert model.schema_title == "system.Model"
     written = vertex.bucket(model.uri.removeprefix("gs://")).read_text()
     assert written == "rows of 20261130\nweek-20261130 epochs=2 no-note " + model.uri + "\n"

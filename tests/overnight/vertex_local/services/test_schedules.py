@@ -153,6 +153,7 @@ def test_with_queueing_a_run_waits_for_room(vertex: Vertex) -> None:
     (run,) = runs(vertex, name)
     vertex.pipelines.cancel_pipeline_job(name=run.name)
     until(lambda: get(vertex, name).started_run_count == 2)
+    assert [started.state.name for started in runs(vertex, name)].count("PIPELINE_STATE_RUNNING") <= 1
 
 
 def test_an_update_changes_when_the_next_run_comes(vertex: Vertex) -> None:
