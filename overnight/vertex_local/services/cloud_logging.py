@@ -20,7 +20,22 @@ from overnight.vertex_local.world import World
 MAX_PAGE = 1000
 """Cloud Logging's own bound (its REST reference, entries.list)."""
 
+SEVERITIES = {
+    "DEFAULT": 0,
+    "DEBUG": 100,
+    "INFO": 200,
+    "NOTICE": 300,
+    "WARNING": 400,
+    "ERROR": 500,
+    "CRITICAL": 600,
+    "ALERT": 700,
+    "EMERGENCY": 800,
+}
+"""Cloud Logging's LogSeverity: filters compare the numbers."""
+
 _JOB = re.compile(r'resource\.labels\.job_id\s*=\s*"?(\w+)"?')
+
+_SEVERITY = re.compile(r'\bseverity\s*(>=|<=|>|<)\s*"?([A-Za-z]+)"?')
 
 
 class CloudLoggingService:
@@ -40,7 +55,7 @@ class CloudLoggingService:
     def entries(self, content: dict[str, Any]) -> dict[str, Any]:
         """A ListLogEntriesResponse; raises ApiError for a filter that is not understood or names no job."""
         text = str(content.get("filter", ""))
-        passes, named = predicate(text), _JOB.search(text)
+        passes, named = predicate(_SEVERITY.sub(_by_number, text)), _JOB.search(text)
         if named is None:
             raise invalid('The filter must hold resource.labels.job_id="ID".')
         first = _number(content.get("pageToken") or "0", "pageToken")
@@ -71,11 +86,19 @@ class CloudLoggingService:
         return [f"projects/-/locations/{region}/customJobs/{job}" for region in regions]
 
 
+def _by_number(match: re.Match[str]) -> str:
+    name = match[2].upper()
+    if name not in SEVERITIES:
+        raise invalid(f"Unknown severity {match[2]}.")
+    return f"severity_number{match[1]}{SEVERITIES[name]}"
+
+
 def _filtered(shown: dict[str, Any]) -> dict[str, Any]:
     """What filters see of an entry: names as they write them in state.filters, times as times."""
     return {
         "timestamp": datetime.fromisoformat(shown["timestamp"]),
         "severity": shown["severity"],
+        "severity_number": SEVERITIES[shown["severity"]],
         "insert_id": shown["insertId"],
         "resource": shown["resource"],
     }

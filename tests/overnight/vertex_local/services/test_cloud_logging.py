@@ -40,6 +40,10 @@ def listed(server):
         ('((timestamp="{0}" AND insertId>"7-000000000") OR timestamp>"{0}")', "12"),
         ('((timestamp="{0}" AND insertId>"7-000000001") OR timestamp>"{0}")', "2"),
         ('resource.labels.task_name="workerpool1-0"', ""),
+        ('severity>="INFO"', "012"),
+        ("severity > DEBUG", "012"),
+        ('severity>="ERROR"', ""),
+        ("severity<WARNING", "012"),
         ('resource.labels.job_id="8"', ""),
     ],
 )
