@@ -5,10 +5,10 @@ from datetime import date
 from pathlib import Path
 
 from infra.checks import environment_mistakes
-from infra.names import Names
 from infra.siblings import Siblings, sibling_mistakes, siblings
 from overnight.config import ConfigError, Environment, GoogleConfig
 from overnight.config.mistakes import first_of
+from overnight.config.names import Names
 from overnight.config.training import PersistentResource
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from infra.names import Names, Purpose
 from overnight.config import ConfigError
 from overnight.config.loading import read, validate
 from overnight.config.mistakes import Mistake
+from overnight.config.names import Names, Purpose
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from infra.checks.names import name_mistakes
 from infra.checks.places import place_mistakes
 from infra.checks.pools import pool_mistakes
 from infra.checks.schedules import schedule_mistakes
-from infra.names import Names
 from overnight.config.mistakes import Mistake
+from overnight.config.names import Names
 
 __all__ = ["environment_mistakes"]
 

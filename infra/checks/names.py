@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from infra.names import ROLES, Names, Purpose
 from overnight.config.mistakes import Mistake
+from overnight.config.names import ROLES, Names, Purpose
 
 ACCOUNT_ID = range(6, 31)
 """Characters of a service account's id (IAM)."""

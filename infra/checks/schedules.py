@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from infra.names import Names
 from overnight.config.mistakes import Mistake
+from overnight.config.names import Names
 from overnight.config.training import ScheduledPipeline
 
 

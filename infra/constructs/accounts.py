@@ -6,8 +6,8 @@ from typing import Any
 from infra import cdk
 from infra.constructs.iam import on_account
 from infra.constructs.stack import Stack
-from infra.names import ROLES, Role
 from overnight.config import GoogleConfig
+from overnight.config.names import ROLES, Role
 
 ACTS_AS: dict[Role, tuple[Role, ...]] = {
     "pipeline": ("training",),

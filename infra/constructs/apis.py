@@ -5,7 +5,7 @@ from typing import Any
 
 from infra import cdk
 from infra.constructs.stack import Stack
-from infra.names import Agent
+from overnight.config.names import Agent
 
 FIRST = ("cloudresourcemanager.googleapis.com", "serviceusage.googleapis.com")
 """Terraform switches the other services on through these two."""

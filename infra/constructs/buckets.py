@@ -5,7 +5,7 @@ from typing import Any
 
 from infra import cdk
 from infra.constructs.stack import Stack
-from infra.names import Purpose
+from overnight.config.names import Purpose
 
 SECONDS_PER_DAY = 86_400
 UPLOAD_DAYS = 7

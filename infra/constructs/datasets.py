@@ -4,7 +4,7 @@ from typing import Any
 
 from infra import cdk
 from infra.constructs.stack import Stack
-from infra.names import Dataset
+from overnight.config.names import Dataset
 
 MILLISECONDS_PER_DAY = 86_400_000
 TIME_TRAVEL_HOURS = 168

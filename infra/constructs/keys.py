@@ -4,7 +4,7 @@ from typing import Any
 
 from infra import cdk
 from infra.constructs.stack import Stack
-from infra.names import Key
+from overnight.config.names import Key
 
 KEYS: tuple[Key, ...] = ("storage", "bigquery", "registry", "training")
 SECONDS_PER_DAY = 86_400

@@ -7,7 +7,7 @@ from typing import Any
 from infra import cdk
 from infra.constructs import log_lines
 from infra.constructs.stack import Stack
-from infra.names import Names
+from overnight.config.names import Names
 from overnight.config.training import ScheduledPipeline, SchedulesConfig
 
 TRAINING_LOG = 'resource.type="ml_job"'

@@ -5,7 +5,7 @@ from typing import Any
 
 from infra import cdk
 from infra.constructs.stack import Stack
-from infra.names import Repository
+from overnight.config.names import Repository
 
 SECONDS_PER_DAY = 86_400
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from infra import cdk
 from infra.constructs.stack import Stack
-from infra.names import Role
+from overnight.config.names import Role
 
 CHECKOUT = Path(__file__).parents[2]
 

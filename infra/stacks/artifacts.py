@@ -5,8 +5,8 @@ from typing import Any
 from infra.constructs import buckets, iam, registries
 from infra.constructs.datasets import add_dataset
 from infra.constructs.stack import Stack
-from infra.names import Agent, Dataset, Purpose, Repository, Role
 from infra.settings import Settings
+from overnight.config.names import Agent, Dataset, Purpose, Repository, Role
 
 RELEASES = "releases/"
 """Where in the models bucket builds leave the records of what they released."""

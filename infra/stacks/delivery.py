@@ -8,8 +8,8 @@ from infra.constructs.connection import add_repository
 from infra.constructs.stack import Stack
 from infra.constructs.triggers import TRIGGERS, add_trigger
 from infra.constructs.worker_pool import add_worker_pool
-from infra.names import Role
 from infra.settings import Settings
+from overnight.config.names import Role
 
 TOPIC = "cloud-builds"
 """The service's own name: Cloud Build publishes every build of the project to it, if it exists (vertex-facts 5)."""

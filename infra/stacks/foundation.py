@@ -9,8 +9,8 @@ from typing import Any
 from infra import cdk
 from infra.constructs import accounts, apis, iam, keys
 from infra.constructs.stack import Stack
-from infra.names import Agent, Key, Role
 from infra.settings import Settings
+from overnight.config.names import Agent, Key, Role
 
 PROJECT_IAM_ADMIN = "roles/resourcemanager.projectIamAdmin"
 

@@ -39,8 +39,6 @@ Principal = Annotated[
     ),
 ]
 
-BUCKETS = ("data", "shards", "staging", "models", "logs")
-"""Each one's purpose: originals; shard sets; pipeline root and checkpoints; models and run records; access logs."""
 RESERVED_LABELS = ("environment", "managed_by", "stack")
 """Set by the stacks themselves."""
 MAX_LABELS = 64

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import date
+from typing import get_args
 
-from overnight.config import Environment, GoogleConfig
+from overnight.config import Environment
+from overnight.config.names import Names, Purpose
 from overnight.config.training import PersistentResource
 
 PREBUILT_REGISTRIES = ("vertex-ai", "vertex-ai-restricted")
@@ -34,28 +36,15 @@ def context_of(environment: Environment | None, today: date) -> Context:
     google = environment.google if environment else None
     if environment is None or google is None:
         return Context(today=today)
+    names = Names(environment=environment.environment, google=google)
     return Context(
         today=today,
         region=google.region,
         allowed_regions=tuple(google.allowed_regions) or (google.region,),
         project_id=google.project_id,
         project_number=google.project_number,
-        registry=f"{google.region}-docker.pkg.dev/{google.project_id}/{environment.environment}-images",
-        buckets=_buckets(environment.environment, google),
+        registry=names.repository_path("images"),
+        buckets=tuple(names.bucket(purpose) for purpose in get_args(Purpose)),
         persistent_resources=tuple(item for item in google.persistent_resources if item.enabled),
-        kms_key=_key(environment.environment, google) if google.cmek.enabled else None,
+        kms_key=names.key("training") if google.cmek.enabled else None,
     )
-
-
-# The stacks name things so too (infra/names.py, which this package does not import); a test compares.
-
-
-def _buckets(environment: str, google: GoogleConfig) -> tuple[str, ...]:
-    purposes = ("data", "shards", "staging", "models", "logs")
-    named: dict[str, str] = {str(purpose): name for purpose, name in google.storage.bucket_names.items()}
-    return tuple(named.get(purpose, f"{google.project_id}-{environment}-{purpose}") for purpose in purposes)
-
-
-def _key(environment: str, google: GoogleConfig) -> str:
-    ring = f"projects/{google.project_id}/locations/{google.region}/keyRings/{environment}-overnight"
-    return f"{ring}/cryptoKeys/training"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from overnight.config import Environment
+from overnight.config.names import Names
 from overnight.jobs.errors import SpecError
 
 
@@ -26,10 +27,7 @@ class Place:
 
 
 def place_of(environment: Environment, tensorboard: str | None = None) -> Place:
-    """The place of an environment; raises SpecError when it has no Google Cloud project.
-
-    Names are those that the stacks give (infra/names.py, which this package does not import); a test compares.
-    """
+    """The place of an environment, as the stacks name it; raises SpecError when it has no Google Cloud project."""
     google = environment.google
     if google is None:
         raise SpecError(
@@ -37,13 +35,12 @@ def place_of(environment: Environment, tensorboard: str | None = None) -> Place:
             where="google",
             remedy="give an environment with one by --config, or run the job on this machine by `overnight run`",
         )
-    names = {str(purpose): name for purpose, name in google.storage.bucket_names.items()}
-    prefix = f"{google.project_id}-{environment.environment}"
+    names = Names(environment=environment.environment, google=google)
     return Place(
         project=google.project_id,
-        account=f"{environment.environment}-training@{google.project_id}.iam.gserviceaccount.com",
-        staging=names.get("staging", f"{prefix}-staging"),
-        shards=names.get("shards", f"{prefix}-shards"),
+        account=names.account("training"),
+        staging=names.bucket("staging"),
+        shards=names.bucket("shards"),
         labels={**google.labels, "environment": environment.environment},
         tensorboard=tensorboard or None,
     )

@@ -11,9 +11,9 @@ import pytest
 
 from config_edits import EXAMPLE, PERSISTENT, POOL, TODAY, Edit, both, drop, gpu, in_region, put, text, write
 from infra.__main__ import main
-from infra.names import ROLES, Names, Purpose
 from infra.settings import idle_notes, settings
 from overnight.config import GoogleConfig, load
+from overnight.config.names import ROLES, Names, Purpose
 
 TODAYS_DATE = date.fromisoformat(TODAY)
 SIZED = both(drop(f"{POOL}.autoscaling_spec"), put(f"{POOL}.replica_count", 1))

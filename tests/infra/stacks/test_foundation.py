@@ -10,8 +10,8 @@ import pytest
 from granted import Granted, documented, grants, holder, members
 from infra.app import STACKS
 from infra.constructs.accounts import TENSORBOARD_PERMISSIONS
-from infra.names import ROLES, Names
 from overnight.config import load
+from overnight.config.names import ROLES, Names
 
 ROOT = Path(__file__).parents[3]
 StacksOf = Callable[[str], dict[str, dict[str, Any]]]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from infra.names import Names
 from overnight.config import load
+from overnight.config.names import Names
 from overnight.jobs.check import Report, check, check_file, specs_in
 from overnight.jobs.context import Context, context_of
 from overnight.jobs.document import Document, dotted

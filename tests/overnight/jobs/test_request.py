@@ -11,9 +11,9 @@ import pytest
 from google.cloud import aiplatform_v1
 from google.protobuf import json_format
 
-from infra.names import Names
 from job_support import CONFIG, ENVIRONMENT, FALLBACKS, KEY, NOW, ROOT, SNAPSHOT, planned, spec_file
 from overnight.config import load
+from overnight.config.names import Names
 from overnight.jobs.errors import SpecError
 from overnight.jobs.place import place_of
 from overnight.jobs.plan import checked_run_id, snapshot_named

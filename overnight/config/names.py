@@ -1,9 +1,12 @@
-"""What everything is called: pure functions of the environment, so that stacks need not read each other's state."""
+"""What everything in a project is called: pure functions of the environment.
+
+So stacks need not read each other's state, and the control plane needs no Terraform to find a bucket.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from overnight.config import GoogleConfig
+from overnight.config.google import GoogleConfig
 
 Role = Literal["build", "check", "plan", "deploy", "pipeline", "training", "scheduler"]
 ROLES: dict[Role, str] = {
@@ -18,6 +21,7 @@ ROLES: dict[Role, str] = {
 """One service account a role. Pull requests bring code nobody has read: neither build nor deploy may run it."""
 
 Purpose = Literal["data", "shards", "staging", "models", "logs"]
+"""Of a bucket: originals; shard sets and snapshots; pipeline roots and checkpoints; models and run records; logs."""
 Repository = Literal["images", "cache", "pipelines", "python"]
 Format = Literal["docker", "kfp", "python"]
 FORMATS: dict[Repository, Format] = {"images": "docker", "cache": "docker", "pipelines": "kfp", "python": "python"}
