@@ -37,6 +37,9 @@ def _chosen() -> str:
     for package in (name, BINDINGS[name]):
         if importlib.util.find_spec(package) is None:
             raise FrameworkError(f"{package} is not installed", remedy=f"pip install 'overnight[{EXTRAS[name]}]'")
+    beside = Path(sys.executable).parent
+    if (beside / "node").exists():  # brought by `make infra-setup` where the system's is missing or too old
+        os.environ["PATH"] = f"{beside}{os.pathsep}{os.environ.get('PATH', '')}"
     if shutil.which("node") is None:
         raise FrameworkError(f"{name} runs on Node.js, which is not on the path", remedy="install Node.js 20 or newer")
     return name
