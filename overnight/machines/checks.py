@@ -71,7 +71,7 @@ def _accelerator_problem(found: Machine, name: str | None, count: int | None, to
             f"give {offer.accelerator_type} and the count {_counts(offer)}",
         )
     if name not in own:
-        return _wrong_accelerator(found, name, own)
+        return _wrong_accelerator(found, name)
     carried = own[name]
     if carried.end_of_support is not None and carried.end_of_support <= today:
         return Problem(
@@ -88,7 +88,9 @@ def _accelerator_problem(found: Machine, name: str | None, count: int | None, to
     return None
 
 
-def _wrong_accelerator(found: Machine, name: str, own: dict[str, Accelerator]) -> Problem:
+def _wrong_accelerator(found: Machine, name: str) -> Problem:
+    # One whose support ends is no advice, although it may still be used until then.
+    own = [item.accelerator_type for item in found.accelerators if item.end_of_support is None]
     if name in retired_accelerators():
         return Problem("accelerator_type", f"{name} is retired", f"give another: {_others(found, name)}")
     if name not in accelerator_types():
