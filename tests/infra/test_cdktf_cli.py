@@ -28,6 +28,8 @@ STATES = {stack: f"overnight/example/{stack}/default.tfstate" for stack in STACK
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 # Without the lock of providers: cdktf would ask their registry for it, and not the mirror.
 OFFLINE = "--skip-provider-lock"
+# Two stacks at a time interrupt each other in the middle of a sentence, which could not be compared.
+ONE_BY_ONE = ("--parallelism", "1")
 
 
 @dataclass
@@ -100,7 +102,7 @@ def first_diff(command_line: CommandLine) -> str:
 
 @pytest.fixture(scope="module")
 def deployed(command_line: CommandLine, first_diff: str, emulated: dict[str, str]) -> str:
-    printed = command_line.cdktf("deploy", "*", "--auto-approve", OFFLINE, "--skip-synth")
+    printed = command_line.cdktf("deploy", "*", "--auto-approve", *ONE_BY_ONE, OFFLINE, "--skip-synth")
     command_line.environment |= emulated
     return printed
 
@@ -175,7 +177,7 @@ def test_a_lock_that_somebody_holds_stops_terraform(command_line: CommandLine, d
 def test_destroy_takes_everything_away_and_the_page_shows_what_was_printed(
     command_line: CommandLine, deployed: str
 ) -> None:
-    command_line.cdktf("destroy", "*", "--auto-approve", OFFLINE, "--skip-synth")
+    command_line.cdktf("destroy", "*", "--auto-approve", *ONE_BY_ONE, OFFLINE, "--skip-synth")
     assert [applied(command_line, stack) for stack in STACKS] == [set()] * len(STACKS)
     assert set(command_line.project.objects) == KEPT_BY_GOOGLE
     said = [unbroken(text) for text in by_stack("\n".join(command_line.printed)).values()]
@@ -189,7 +191,7 @@ def by_stack(text: str) -> dict[str, str]:
     speaker = ""
     for line in text.splitlines(keepends=True):
         first = line.split(" ", 1)[0].strip()
-        speaker = first if first in STACKS else speaker if line.startswith(" ") else ""
+        speaker = first if first in STACKS else "" if line.startswith("$ ") else speaker
         said[speaker] += line
     return said
 
