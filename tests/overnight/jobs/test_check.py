@@ -206,4 +206,4 @@ def test_any_value_may_stand_anywhere(data: st.DataObject, name: str, value: Any
     place = data.draw(st.sampled_from(places(SPECS[name])))
     spec = copy.deepcopy(SPECS[name])
     at(spec, place[:-1])[place[-1]] = value
-    judged(spec)
+    assert all(finding.message and finding.remedy for finding in judged(spec).findings)
