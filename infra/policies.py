@@ -22,7 +22,7 @@ POLICIES = Path(__file__).resolve().parent.parent / "policies"
 FOLDERS = (POLICIES / "lib", POLICIES / "terraform")
 """What is meant for Terraform; policies/ has folders for job specs and builds too."""
 ENGINES = ("regorus", "opa")
-MODULES = {"regorus": ("regorus", "pip install 'overnight[infra]'"), "opa": ("opa_bindings", "make infra-setup")}
+MODULES = {"regorus": ("regorus", "make setup"), "opa": ("opa_bindings", "make infra-setup")}
 MESSAGE = re.compile(r"(?P<address>\S+): (?P<problem>.+?); (?P<remedy>.+) \[(?P<id>OVN\d{3})\]", re.DOTALL)
 PACKAGE = re.compile(r"^package (\S+)", re.MULTILINE)
 TEST = re.compile(r"^test_\w+", re.MULTILINE)
