@@ -20,7 +20,10 @@ app = typer.Typer(
 )
 
 # One module a verb group; each has `register(app)`.
-VERBS = ("import_", "shards", "snapshot", "job", "run", "model", "predict", "lineage", "report", "demo", "vertex")
+VERBS = (
+    *("import_", "shards", "snapshot", "image", "job", "run", "model", "predict"),
+    *("lineage", "report", "demo", "vertex"),
+)
 
 for _verb in VERBS:
     importlib.import_module(f"overnight.cli.{_verb}").register(app)
