@@ -15,7 +15,7 @@ CONFIG = ROOT / "config" / "example.yaml"
 ENVIRONMENT = load(CONFIG)
 NOW = datetime(2026, 11, 30, 20, tzinfo=UTC)
 SNAPSHOT = "20261127-0123456789ab"
-IMAGE = f"us-central1-docker.pkg.dev/acme-vision-prod/example-images/trainer@sha256:{'4b' * 32}"
+IMAGE = f"us-central1-docker.pkg.dev/acme-vision-prod/example-images/trainer-gpu@sha256:{'4b' * 32}"
 KEY = "projects/acme-vision-prod/locations/us-central1/keyRings/example-overnight/cryptoKeys/training"
 
 SPEC = f"""\
