@@ -77,7 +77,7 @@ def test_vertex_local_knows_nothing_of_the_rest() -> None:
 def test_the_stacks_know_the_environment_and_nothing_else_of_the_control_plane() -> None:
     for path in infra_sources():
         uses = {part(name) for name in imported(path) if name.startswith("overnight.")}
-        assert uses <= {"config", "errors", "files", "machines"}, path
+        assert uses <= {"config", "errors", "files", "machines", "policies"}, path
 
 
 def test_the_control_plane_does_not_import_the_stacks() -> None:

@@ -5,7 +5,7 @@ denied contains id_of(message) if some message in data.main.deny
 
 warned contains id_of(message) if some message in data.main.warn
 
-id_of(message) := trim_suffix(regex.find_n(`OVN[0-9]{3}\]$`, message, 1)[0], "]")
+id_of(message) := trim_suffix(regex.find_n(`OVN[0-9]{3,4}\]$`, message, 1)[0], "]")
 
 demands := {
 	"environment": "prod",

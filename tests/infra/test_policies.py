@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from infra.policies import ENGINES, Policies, PolicyError
+from infra.policies import FOLDERS
+from overnight.policies.engines import ENGINES
+from overnight.policies.errors import PolicyError
+from overnight.policies.policies import Policies
 from policies.documents import Document
 from policies.mutations import MUTATIONS, Mutation
 from terraform_house import STACKS, Project, Snapshot
@@ -23,7 +26,7 @@ SCHEDULED = "google_cloud_scheduler_job"
 def policies(engine: str) -> Policies:
     """The policies in one engine; a test that needs one which is not installed is skipped."""
     try:
-        return Policies.load(engine=engine)
+        return Policies.load(FOLDERS, engine)
     except PolicyError as error:
         if "is not installed" not in error.sentence:
             raise

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from infra.policies import POLICIES, main
+from infra.policies import main
+from overnight.policies.policies import root
 
 DATA = Path(__file__).parents[1] / "policies" / "data"
 DAY = ("--today", "2026-12-01")
@@ -28,7 +29,7 @@ def bad_stack(tmp_path: Path) -> Path:
 def test_clean_files_exit_with_0() -> None:
     result = subprocess.run(
         [sys.executable, "-m", "infra.policies", DATA / "house.plan.json", DATA / "house.tf.json", *DAY],
-        cwd=POLICIES.parent,
+        cwd=root().parent,
         capture_output=True,
         text=True,
         check=False,

@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from infra.policies import ENGINES, POLICIES, Finding, Policies, PolicyError
+from infra.policies import FOLDERS
+from overnight.policies.engines import ENGINES
+from overnight.policies.errors import PolicyError
+from overnight.policies.finding import Finding
+from overnight.policies.policies import Policies, root
 from policies.documents import Document, Kind
 from policies.mutations import MUTATIONS, Mutation
 
 DATA = Path(__file__).parent / "data"
 FILES: dict[Kind, str] = {"plan": "house.plan.json", "synth": "house.tf.json"}
 TODAY = date(2026, 12, 1)
+POLICIES = root()
 RULE = re.compile(r'"(OVN\d{3})"')
 
 
@@ -23,7 +28,7 @@ RULE = re.compile(r'"(OVN\d{3})"')
 def policies(engine: str) -> Policies:
     """The policies in one engine; a test that needs an engine which is not installed is skipped."""
     try:
-        return Policies.load(engine=engine)
+        return Policies.load(FOLDERS, engine)
     except PolicyError as error:
         if "is not installed" not in error.sentence:
             raise
