@@ -50,6 +50,12 @@ GRANTS = (
     Grant("training_writes_logs", "training", "roles/logging.logWriter", LOGS),
     Grant("pipeline_runs_jobs", "pipeline", "roles/aiplatform.user", "Vertex AI's jobs, models and metadata have none"),
     Grant("pipeline_runs_queries", "pipeline", "roles/bigquery.jobUser", "query jobs belong to a project"),
+    Grant(
+        "pipeline_views_provenance",
+        "pipeline",
+        "roles/containeranalysis.occurrences.viewer",
+        "what Cloud Build says of an image's origin has no narrower place",
+    ),
     Grant("plan_uses_apis", "plan", "roles/serviceusage.serviceUsageConsumer", "calls count against this project"),
     Grant("plan_views_policies", "plan", "roles/iam.securityReviewer", PLANS),
     Grant("plan_views_accounts", "plan", "roles/iam.serviceAccountViewer", PLANS),

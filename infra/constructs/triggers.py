@@ -14,8 +14,11 @@ CHECKOUT = Path(__file__).parents[2]
 
 INFRASTRUCTURE = ("infra/**", "config/**", "policies/**", "overnight/config/**", "requirements/**", "cloudbuild/**")
 """What a plan follows from. cloudbuild/ too: which files stand there decides which triggers are disabled."""
-CODE = ("overnight/**", "trainer/**", "jobs/**", "requirements/**", "pyproject.toml")
-"""What images and pipeline templates are made of; a push that touches only docs/ or tests/ builds neither."""
+IMAGES = (
+    *("overnight/**", "trainer/**", "requirements/**", "pyproject.toml"),
+    *("images/**", "cloudbuild/images.yaml", ".dockerignore"),
+)
+"""What images are made of; a push that touches only docs/ or tests/ builds none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,8 @@ class Trigger:
     """Glob patterns, one of which the change must touch; every change when empty."""
     approved: bool = False
     """A person with roles/cloudbuild.builds.approver starts the build."""
+    needs_bases: bool = False
+    """Whether it makes images, or waits for them: without base images in the environment file there are none."""
 
 
 TRIGGERS = (
@@ -64,7 +69,8 @@ TRIGGERS = (
         file="cloudbuild/images.yaml",
         event="push",
         account="build",
-        included=(*CODE, "images/**", "cloudbuild/images.yaml"),
+        included=IMAGES,
+        needs_bases=True,
     ),
     Trigger(
         name="pipeline-publish",
@@ -72,7 +78,9 @@ TRIGGERS = (
         file="cloudbuild/pipeline.yaml",
         event="push",
         account="build",
-        included=(*CODE, "cloudbuild/pipeline.yaml"),
+        # What makes an image makes a template too: a template names the images of its own commit.
+        included=(*IMAGES, "cloudbuild/pipeline.yaml"),
+        needs_bases=True,
     ),
 )
 
@@ -88,7 +96,7 @@ def add_trigger(stack: Stack, trigger: Trigger, repository: Any, substitutions: 
         filename=trigger.file,
         # A trigger cannot run a file that the repository does not hold: it would fail at every event. It is made all
         # the same, so that who runs what is reviewed before the first build; adding the file enables it.
-        disabled=is_missing(trigger.file),
+        disabled=is_missing(trigger.file) or (trigger.needs_bases and stack.google.cloud_build.base_images is None),
         # Never left out: the default is Compute Engine's account, an editor in older projects (vertex-facts 4).
         service_account=stack.names.account_resource(trigger.account),
         repository_event_config=_event(trigger, repository, stack.google.cloud_build.repository.main_branch),

@@ -57,6 +57,8 @@ class Artifacts(Stack):
     apis = (
         "artifactregistry.googleapis.com",
         "bigquery.googleapis.com",
+        # Cloud Build writes the provenance of images there.
+        "containeranalysis.googleapis.com",
         "containerscanning.googleapis.com",
         "storage.googleapis.com",
     )
@@ -137,15 +139,15 @@ class Artifacts(Stack):
             for purpose in purposes:
                 member, bucket = self.names.member(account), self.buckets[purpose].name
                 iam.on_bucket(self, f"{account}_{verb}_{purpose}", role, member, bucket)
-        iam.on_bucket(
-            self,
-            "build_adds_to_releases",
-            iam.ADDS,
-            self.names.member("build"),
-            self.buckets["models"].name,
-            condition=iam.under(self.names.bucket("models"), RELEASES, "releases_only"),
-        )
+        self._release_access()
         iam.on_bucket(self, "storage_adds_to_logs", iam.ADDS, ACCESS_LOG_WRITER, self.buckets["logs"].name)
+
+    def _release_access(self) -> None:
+        """Builds add records of releases. A record may not be replaced, so what stands there is read and compared."""
+        only = iam.under(self.names.bucket("models"), RELEASES, "releases_only")
+        for verb, role in (("adds_to", iam.ADDS), ("reads", iam.READS)):
+            member, bucket = self.names.member("build"), self.buckets["models"].name
+            iam.on_bucket(self, f"build_{verb}_releases", role, member, bucket, condition=only)
 
     def _datasets(self) -> dict[Dataset, Any]:
         days = self.google.bigquery.snapshot_days

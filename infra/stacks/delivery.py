@@ -65,6 +65,19 @@ class Delivery(Stack):
             "_CACHE_REPOSITORY": self.names.repository_path("cache"),
             "_PIPELINES_REPOSITORY": f"https://{self.names.repository_path('pipelines')}",
             "_LOGS_BUCKET": self.names.bucket("logs"),
+            "_RELEASES": f"gs://{self.names.bucket('models')}/releases",
+            "_SOURCE": self.google.cloud_build.repository.remote_uri.removesuffix(".git"),
+            **self._base_images(),
+        }
+
+    def _base_images(self) -> dict[str, str]:
+        """Empty where none are chosen: what needs them is disabled then."""
+        bases = self.google.cloud_build.base_images
+        return {
+            "_BASE_BUILDER": bases.builder if bases else "",
+            "_BASE_STEPS": bases.steps if bases else "",
+            "_BASE_TRAINER_CPU": bases.trainer_cpu if bases else "",
+            "_BASE_TRAINER_GPU": bases.trainer_gpu if bases else "",
         }
 
     def _plan_records(self) -> None:

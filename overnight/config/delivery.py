@@ -48,6 +48,20 @@ class PrivatePoolConfig(Section):
     )
 
 
+class BaseImagesConfig(Section):
+    """What the images of `images/` are built on, by digest. All four hold the same minor version of Python."""
+
+    builder: str = Field(description="the image that compiles: Python with headers, a C++ compiler, libjpeg's headers")
+    steps: str = Field(description="the image that pipeline steps run on: Python without pip or compiler")
+    trainer_cpu: str = Field(description="the image that training without GPUs runs on: Python with PyTorch")
+    trainer_gpu: str = Field(description="the image that training on GPUs runs on: Python with PyTorch for CUDA")
+
+    @field_validator("builder", "steps", "trainer_cpu", "trainer_gpu")
+    @classmethod
+    def _named_by_digest(cls, image: str) -> str:
+        return named_by_digest(image, "base image")
+
+
 class CloudBuildConfig(Section):
     """Triggers and where their builds run; the steps themselves stand in cloudbuild/*.yaml."""
 
@@ -55,8 +69,10 @@ class CloudBuildConfig(Section):
     builder_image: str = Field(
         description="an image by digest, such as us-central1-docker.pkg.dev/acme-vision/prod-images/builder@sha256:…"
     )
-    """What the steps for tests and infrastructure run in: Python 3.11, Node.js 20, Terraform, conftest, a C++
-    compiler. Named by digest, so that the tools that change production change by review."""
+    """What all steps run in: Python 3.11, Node.js 20, Terraform, conftest, a C++ compiler, the docker command.
+    Named by digest, so that the tools that change production change by review."""
+    base_images: BaseImagesConfig | None = None
+    """What images are built on; without it no images are built, and the triggers that would stay disabled."""
     private_pool: PrivatePoolConfig | None = None
     notifications: bool = True
     """Make the topic `cloud-builds`, to which Cloud Build publishes every build of the project once it exists.
@@ -67,12 +83,15 @@ class CloudBuildConfig(Section):
     @field_validator("builder_image")
     @classmethod
     def _named_by_digest(cls, image: str) -> str:
-        if re.match(GONE_REGISTRY, image):
-            raise ValueError(
-                "Container Registry (gcr.io) is gone; push the image to Artifact Registry (…-docker.pkg.dev)"
-            )
-        if "@" not in image:
-            raise ValueError("a tag can move; name the builder image by digest (…@sha256:<64 hex digits>)")
-        if not re.fullmatch(DIGEST_REFERENCE, image):
-            raise ValueError(f"{image!r} does not name a digest; write the image as host/path@sha256:<64 hex digits>")
-        return image
+        return named_by_digest(image, "builder image")
+
+
+def named_by_digest(image: str, what: str) -> str:
+    """`image` as it is; ValueError when it is no reference by digest to a registry that still exists."""
+    if re.match(GONE_REGISTRY, image):
+        raise ValueError("Container Registry (gcr.io) is gone; push the image to Artifact Registry (…-docker.pkg.dev)")
+    if "@" not in image:
+        raise ValueError(f"a tag can move; name the {what} by digest (…@sha256:<64 hex digits>)")
+    if not re.fullmatch(DIGEST_REFERENCE, image):
+        raise ValueError(f"{image!r} does not name a digest; write the image as host/path@sha256:<64 hex digits>")
+    return image

@@ -115,6 +115,25 @@ def test_planning_and_applying_follow_the_same_files(stack: dict[str, Any]) -> N
     assert {"infra/**", "config/**", "policies/**"} <= set(plan["included_files"])
 
 
+def test_images_are_built_on_the_bases_of_the_environment_file_and_recorded_in_the_models_bucket(
+    stack: dict[str, Any],
+) -> None:
+    given = triggers(stack)["images_trigger"]["substitutions"]
+    bases = YAML(typ="safe", pure=True).load(ROOT / "config/example.yaml")["google"]["cloud_build"]["base_images"]
+    assert {name: given[f"_BASE_{name.upper()}"] for name in bases} == bases
+    assert given["_RELEASES"] == "gs://acme-vision-prod-example-models/releases"
+    assert given["_SOURCE"] == "https://github.com/acme/vision-overnight"
+
+
+def test_without_base_images_nothing_is_built_and_no_template_waits_for_images(tmp_path: Path) -> None:
+    def without_bases(cloud_build: dict[str, Any]) -> None:
+        del cloud_build["base_images"]
+
+    made = triggers(synthesized(tmp_path, without_bases))
+    disabled = {trigger["filename"] for trigger in made.values() if trigger["disabled"]}
+    assert disabled == {"cloudbuild/images.yaml", "cloudbuild/pipeline.yaml"}
+
+
 def test_a_trigger_is_disabled_exactly_while_its_file_is_missing(stack: dict[str, Any]) -> None:
     disabled = {trigger["filename"] for trigger in triggers(stack).values() if trigger["disabled"]}
     assert disabled == {trigger.file for trigger in TRIGGERS if not (ROOT / trigger.file).exists()}
@@ -241,6 +260,15 @@ def test_a_builder_image_that_can_change_unseen_is_refused(tmp_path: Path, image
         load(path)
     assert says in caught.value.sentence
     assert "google.cloud_build.builder_image" in caught.value.sentence
+
+
+@pytest.mark.parametrize("base", ["builder", "steps", "trainer_cpu", "trainer_gpu"])
+def test_a_base_image_by_tag_is_refused(tmp_path: Path, base: str) -> None:
+    path = environment_file(tmp_path, lambda build: build["base_images"].update({base: "registry.example/python:3.11"}))
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert f"google.cloud_build.base_images.{base}" in caught.value.sentence
+    assert "name the base image by digest" in caught.value.sentence
 
 
 def test_a_repository_that_is_not_on_github_is_refused(tmp_path: Path) -> None:

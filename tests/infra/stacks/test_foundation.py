@@ -21,7 +21,7 @@ WIDE = {
     "build": {"logging.logWriter", "cloudbuild.workerPoolUser"},
     "check": {"logging.logWriter", "cloudbuild.workerPoolUser"},
     "training": {"logging.logWriter", "example_tensorboard_writer"},
-    "pipeline": {"logging.logWriter", "aiplatform.user", "bigquery.jobUser"},
+    "pipeline": {"logging.logWriter", "aiplatform.user", "bigquery.jobUser", "containeranalysis.occurrences.viewer"},
     "scheduler": {"aiplatform.user"},
     "agent aiplatform": {"aiplatform.serviceAgent"},
     "agent aiplatform-cc": {"aiplatform.customCodeServiceAgent"},
