@@ -39,6 +39,8 @@ class Command:
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
+    cleanup: tuple[str, ...] = ()
+    """What is run, in the same environment, once the process has ended, however it ended."""
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:

@@ -1,13 +1,15 @@
 """Run a custom job: its replicas as processes, from QUEUED to SUCCEEDED, FAILED or CANCELLED."""
 
+import contextlib
 import os
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from overnight.vertex_local.cluster import PRIMARY, JobIdentity, ReplicaName, replica_names, service_environment
-from overnight.vertex_local.command import Command, check_local, container_command
+from overnight.vertex_local.command import Command, container_command
 from overnight.vertex_local.cores import core_shares
 from overnight.vertex_local.guard import Guard, guarded
 from overnight.vertex_local.job import JobEnd, JobState, Listener, LogLine, StateChanged, will_restart
@@ -23,8 +25,12 @@ DEFAULT_TIMEOUT_SECONDS = 7 * 24 * 3600.0
 """Vertex AI's default for scheduling.timeout."""
 TAIL_LINES = 15
 
+CLEANUP_SECONDS = 30.0
+
 CancelRequests = Callable[[], int]
 """How often the user has asked to stop; the second time there is no grace."""
+Starter = Callable[[CustomJob, ReplicaName, Mapping[str, str]], Command]
+"""From a replica, and the variables that Vertex AI sets, to its process."""
 
 
 @dataclass(frozen=True)
@@ -42,23 +48,25 @@ def run_job(
     listener: Listener,
     cancel_requests: CancelRequests,
     grace_seconds: float = GRACE_SECONDS,
+    starter: Starter = container_command,
 ) -> JobEnd:
     """Run `job` to its end, with each replica's output in `logs`; returns how it ended, and leaves no process.
 
     It succeeds when the primary replica exits 0; the others are stopped then. A replica that exits otherwise
     stops all, and the whole job restarts where the message allows it. Raises NotLocal before anything
-    starts when the message needs an image.
+    starts when the message needs an image and `starter` has none.
     """
     started = time.monotonic()
     timeout = job.job_spec.scheduling.timeout.ToTimedelta().total_seconds() or DEFAULT_TIMEOUT_SECONDS
-    check_local(job)
+    for replica in replica_names(job):
+        starter(job, replica, {})
     listener(StateChanged(JobState.QUEUED))
     logs.mkdir(parents=True, exist_ok=True)
     restarts = 0
     with guarded() as guard:
         while True:
             listener(StateChanged(JobState.PENDING))
-            crew = _Crew(job, identity, logs, listener, guard)
+            crew = _Crew(_commands(job, identity, starter), logs, listener, guard)
             attempt = crew.work(started + timeout, cancel_requests, grace_seconds)
             if attempt.failed is None or not will_restart(job, attempt.failed, restarts):
                 break
@@ -69,19 +77,18 @@ def run_job(
     return end
 
 
-def _commands(job: CustomJob, identity: JobIdentity) -> dict[ReplicaName, Command]:
+def _commands(job: CustomJob, identity: JobIdentity, starter: Starter) -> dict[ReplicaName, Command]:
     addresses = free_addresses(replica_names(job))
     return {
-        replica: container_command(job, replica, service_environment(job, identity, addresses, replica))
-        for replica in addresses
+        replica: starter(job, replica, service_environment(job, identity, addresses, replica)) for replica in addresses
     }
 
 
 class _Crew:
     """The replicas of one attempt."""
 
-    def __init__(self, job: CustomJob, identity: JobIdentity, logs: Path, listener: Listener, guard: Guard) -> None:
-        self._commands = _commands(job, identity)
+    def __init__(self, commands: Mapping[ReplicaName, Command], logs: Path, listener: Listener, guard: Guard) -> None:
+        self._commands = commands
         self._logs = logs
         self._listener = listener
         self._guard = guard
@@ -100,6 +107,7 @@ class _Crew:
             self._stop(grace_seconds, cancel_requests)
         finally:
             self._stop(0.0, cancel_requests)
+            self._clean_up()
             self._report_lines(final=True)
         return attempt
 
@@ -145,6 +153,20 @@ class _Crew:
                 process.kill()
             self._reap()
             time.sleep(POLL_SECONDS / 5)
+
+    def _clean_up(self) -> None:
+        for command in self._commands.values():
+            if command.cleanup:
+                # It only removes what is mostly gone already: that it fails changes nothing about how the job ended.
+                with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                    subprocess.run(
+                        command.cleanup,
+                        env=dict(command.environment),
+                        stdin=subprocess.DEVNULL,
+                        capture_output=True,
+                        timeout=CLEANUP_SECONDS,
+                        check=False,
+                    )
 
     def _reap(self) -> list[Exit]:
         """The replicas that ended since the last call; killed ones first, whose peers often fail because of it."""
