@@ -26,6 +26,7 @@ from overnight.jobs.request import (
     token,
 )
 from overnight.jobs.rules.fallbacks import fallen_back
+from overnight.jobs.rules.image_variable import image_variable
 from overnight.jobs.view import TASKS, JobView, PoolView
 from overnight.lineage.record import RUN_ID
 
@@ -151,12 +152,15 @@ def _with_variables(job: JobView, spec: dict[str, Any], variables: dict[str, str
 
 
 def _pool_with(pool: PoolView, variables: dict[str, str]) -> dict[str, Any]:
-    """The pool whose task has `variables` after its own; Google's reducers take none (vertex-facts 1.3)."""
+    """The pool whose task has its image and `variables` after its own env.
+
+    Google's reducers take none (vertex-facts 1.3).
+    """
     name = pool.task_name
     if name is None or name not in TASKS or pool.is_reduction_server:
         return pool.data
     own = [item for item in pool.task.get("env", []) if item.get("name") not in variables]
-    added = [{"name": key, "value": value} for key, value in sorted(variables.items())]
+    added = [{"name": key, "value": value} for key, value in sorted({**image_variable(pool), **variables}.items())]
     return {**pool.data, name: {**pool.task, "env": [*own, *added]}}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from overnight.files import sha256_bytes
 from overnight.jobs.errors import SpecError
+from overnight.jobs.rules.image_variable import VARIABLE, is_pinned
 from overnight.jobs.spec import JobSpec, spec_bytes
 from overnight.vertex_local.messages import CustomJob
 
@@ -44,6 +45,7 @@ def resolve(spec: JobSpec, inputs: Inputs, runs: Path, now: datetime) -> Resolve
     job = with_environment(
         spec.custom_job, {"OVERNIGHT_SNAPSHOT": str(inputs.snapshot), "OVERNIGHT_SHARDS": str(inputs.shards)}
     )
+    job = with_images(job)
     run_id = f"{now:%Y%m%d-%H%M%S}-{sha256_bytes(spec_bytes(job))[:8]}"
     folder = runs / run_id
     job = with_environment(job, {"OVERNIGHT_RUN_ID": run_id})
@@ -61,4 +63,17 @@ def with_environment(job: CustomJob, variables: dict[str, str]) -> CustomJob:
             continue
         for name, value in sorted(variables.items()):
             getattr(pool, task).env.add(name=name, value=value)
+    return copy
+
+
+def with_images(job: CustomJob) -> CustomJob:
+    """A copy of the message whose every container is told its image, where that is pinned and the spec says nothing."""
+    copy = type(job)()
+    copy.CopyFrom(job)
+    for pool in copy.job_spec.worker_pool_specs:
+        container = pool.container_spec
+        said = any(item.name == VARIABLE for item in container.env)
+        # Google's reducers take no variables (vertex-facts 1.3).
+        if is_pinned(container.image_uri) and not said and "/reductionserver" not in container.image_uri:
+            container.env.add(name=VARIABLE, value=container.image_uri)
     return copy

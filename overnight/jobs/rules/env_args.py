@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from overnight.jobs.context import Context
 from overnight.jobs.document import FieldPath
 from overnight.jobs.findings import Check, Finding, error, warning
+from overnight.jobs.rules.image_variable import VARIABLE
 from overnight.jobs.view import JobView, PoolView
 
 MAX_ENV = 100
@@ -67,7 +68,7 @@ def names(job: JobView, context: Context) -> Iterator[Finding]:
 def _name(job: JobView, name: str, where: FieldPath) -> Iterator[Finding]:
     if not _NAME.fullmatch(name):
         yield ENV_NAME.at(where, f"{name!r} is not a variable's name", "use letters, digits and _")
-    elif RESERVED.fullmatch(name):
+    elif RESERVED.fullmatch(name) and name != VARIABLE:  # that one may repeat the image: rules.image_variable
         reason = "Vertex AI sets it for each replica, in its own words"
         if name.startswith("OVERNIGHT_"):
             reason = "Overnight sets it"

@@ -11,7 +11,7 @@ import pytest
 from google.cloud import aiplatform_v1
 from google.protobuf import json_format
 
-from job_support import CONFIG, ENVIRONMENT, FALLBACKS, KEY, NOW, ROOT, SNAPSHOT, planned, spec_file
+from job_support import CONFIG, ENVIRONMENT, FALLBACKS, IMAGE, KEY, NOW, ROOT, SNAPSHOT, planned, spec_file
 from overnight.config import load
 from overnight.config.names import Names
 from overnight.jobs.errors import SpecError
@@ -169,6 +169,32 @@ def test_reducers_are_told_nothing():
     pools = shipped(ROOT / "jobs" / "multi-node-reduction-server.yaml").requests[0].job["jobSpec"]["workerPoolSpecs"]
     assert set(pools[2]["containerSpec"]) == {"imageUri"}
     assert all("OVERNIGHT_RUN_ID" in {item["name"] for item in pool["containerSpec"]["env"]} for pool in pools[:2])
+
+
+def told_images(pools) -> list[list[str]]:
+    return [
+        [item["value"] for item in pool["containerSpec"].get("env", []) if item["name"] == "OVERNIGHT_IMAGE"]
+        for pool in pools
+    ]
+
+
+@pytest.mark.parametrize("name", ["multi-node-reduction-server", "tf-parameter-server", "tuning", "weekly-a100-spot"])
+def test_every_container_that_trains_is_told_its_own_image(name):
+    for request in shipped(ROOT / "jobs" / f"{name}.yaml").requests:
+        spec = request.job.get("jobSpec") or request.job["trialJobSpec"]
+        pools = [pool for pool in spec["workerPoolSpecs"] if pool]
+        images = [pool["containerSpec"]["imageUri"] for pool in pools]
+        assert told_images(pools) == [[] if "/reductionserver@" in image else [image] for image in images]
+
+
+def test_an_image_that_the_spec_tells_itself_is_told_once_and_in_its_place(tmp_path):
+    path = spec_file(tmp_path)
+    env = f"          env: [{{name: OVERNIGHT_IMAGE, value: '{IMAGE}'}}, {{name: A, value: b}}]\n"
+    path.write_text(path.read_text().replace("overnight:\n", f"{env}overnight:\n"))
+    (pool,) = planned(path).requests[0].job["jobSpec"]["workerPoolSpecs"]
+    names = [item["name"] for item in pool["containerSpec"]["env"]]
+    assert names == ["OVERNIGHT_IMAGE", "A", "OVERNIGHT_SHARDS", "OVERNIGHT_SNAPSHOT", "OVERNIGHT_RUN_ID"]
+    assert told_images([pool]) == [[IMAGE]]
 
 
 def test_trials_are_told_their_share():

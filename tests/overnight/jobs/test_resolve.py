@@ -59,3 +59,31 @@ def test_an_output_folder_of_its_own_is_refused(good, write):
     )
     with pytest.raises(SpecError, match="remove the field"):
         resolve(load(path), INPUTS, Path("/data/runs"), NOW)
+
+
+PINNED = f"us-central1-docker.pkg.dev/p/r/trainer-cpu@sha256:{'0a' * 32}"
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        (PINNED, [PINNED]),
+        ("us-central1-docker.pkg.dev/p/r/trainer-cpu:v1", []),
+        (f"{PINNED}0", []),
+        (f"us-docker.pkg.dev/vertex-ai-restricted/training/reductionserver@sha256:{'0a' * 32}", []),
+    ],
+)
+def test_a_container_is_told_the_image_that_its_spec_pins(image, told, good, write):
+    path = write(good.replace("containerSpec:", f"containerSpec:\n          imageUri: {image}"))
+    resolved = resolve(load(path), INPUTS, Path("/data/runs"), NOW)
+    for pool in resolved.custom_job.job_spec.worker_pool_specs:
+        assert [item.value for item in pool.container_spec.env if item.name == "OVERNIGHT_IMAGE"] == told
+
+
+def test_an_image_that_the_spec_tells_itself_is_told_once(good, write):
+    given = good.replace("containerSpec:", f"containerSpec:\n          imageUri: {PINNED}", 1)
+    given = given.replace(
+        "          env:\n", f"          env:\n            - {{name: OVERNIGHT_IMAGE, value: '{PINNED}'}}\n"
+    )
+    pool = resolve(load(write(given)), INPUTS, Path("/data/runs"), NOW).custom_job.job_spec.worker_pool_specs[0]
+    assert [item.value for item in pool.container_spec.env if item.name == "OVERNIGHT_IMAGE"] == [PINNED]
