@@ -6,12 +6,11 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
+from overnight.forms.fields import FieldPath, dotted, lines_of
 from overnight.jobs.errors import SpecError
 
-FieldPath = tuple[str | int, ...]
-"""Where a value stands: `("customJob", "jobSpec", "workerPoolSpecs", 0)`."""
+__all__ = ["Document", "FieldPath", "dotted", "load_document"]
 
 
 @dataclass(frozen=True)
@@ -36,14 +35,6 @@ class Document:
         return f"{self.path}{line}, {name}" if name else f"{self.path}{line}"
 
 
-def dotted(path: FieldPath) -> str:
-    """`customJob.jobSpec.workerPoolSpecs[0]`."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return text.removeprefix(".")
-
-
 def load_document(path: Path) -> Document:
     """Read a YAML mapping; raises SpecError when the file is missing, unreadable or not a mapping."""
     try:
@@ -63,26 +54,10 @@ def load_document(path: Path) -> Document:
         raise SpecError(f"this is not YAML: {_reason(error)}", where=str(path), remedy="correct that line") from None
     if not isinstance(data, dict):
         raise SpecError("a job spec must be a mapping of fields", where=str(path), remedy="see jobs/local.yaml")
-    return Document(path, data, dict(_lines(node, (), ())))
+    return Document(path, data, dict(lines_of(node)))
 
 
 def _reason(error: YAMLError) -> str:
     if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
         return f"{error.problem or 'unreadable'} at line {error.problem_mark.line + 1}"
     return " ".join(str(error).split())
-
-
-def _lines(node: Node, path: FieldPath, inside: tuple[Node, ...]) -> list[tuple[FieldPath, int]]:
-    """The line of every field under `node`; `inside` are its parents, which an alias can lead back to."""
-    found: list[tuple[FieldPath, int]] = []
-    if node in inside:
-        return found
-    children: list[tuple[str | int, int, Node]] = []
-    if isinstance(node, MappingNode):
-        children = [(str(key.value), key.start_mark.line + 1, value) for key, value in node.value]
-    elif isinstance(node, SequenceNode):
-        children = [(position, item.start_mark.line + 1, item) for position, item in enumerate(node.value)]
-    for name, line, child in children:
-        found.append(((*path, name), line))
-        found.extend(_lines(child, (*path, name), (*inside, node)))
-    return found
