@@ -4,7 +4,10 @@ import importlib
 
 import typer
 
-COMMANDS: tuple[str, ...] = ()
+COMMANDS: tuple[str, ...] = (
+    "image_pin",
+    "image_release",
+)
 """Modules of overnight.cli; each has `add(group)`."""
 
 
