@@ -26,6 +26,9 @@ INHERITED = (
 )
 """What a process here stands for an image has of this machine's environment; nothing else leaks in."""
 
+IMAGE_VARIABLE = "OVERNIGHT_IMAGE"
+"""A job tells its containers their image by it. A process of this machine runs in none, and is not told otherwise."""
+
 _PYTHON = re.compile(r"^python(3(\.\d+)?)?$")
 
 
@@ -82,6 +85,7 @@ def container_command(job: CustomJob, replica: ReplicaName, service: Mapping[str
     arguments = [expand(argument, variables) for argument in (*container.command, *container.args)]
     if _PYTHON.match(arguments[0]):
         arguments[0] = sys.executable
+    variables.pop(IMAGE_VARIABLE, None)
     return Command(tuple(arguments), {**_inherited(os.environ), **variables})
 
 

@@ -86,11 +86,32 @@ def test_the_gpus_of_this_replicas_pool_are_read_in_either_spelling(
     assert cluster.gpus == gpus
 
 
+@pytest.mark.parametrize(
+    ("pool", "spec_of_pool", "image"),
+    [
+        ("workerpool0", {"containerSpec": {"imageUri": "host/a@sha256:0a"}}, "host/a@sha256:0a"),
+        ("workerpool0", {"container_spec": {"image_uri": "host/a:v1"}}, "host/a:v1"),
+        ("workerpool0", {"pythonPackageSpec": {"executorImageUri": "host/b:latest"}}, "host/b:latest"),
+        ("workerpool0", {"containerSpec": {"command": ["true"]}}, None),
+        ("workerpool0", {"containerSpec": []}, None),
+        ("workerpool1", {"containerSpec": {"imageUri": "host/a@sha256:0a"}}, None),
+    ],
+)
+def test_the_image_of_this_replicas_pool_is_read_in_either_spelling(
+    pool: str, spec_of_pool: dict[str, Any], image: str | None
+) -> None:
+    key = "worker_pool_specs" if "container_spec" in spec_of_pool else "workerPoolSpecs"
+    cluster = cluster_from(spec(pool, 0, job=json.dumps({key: [spec_of_pool]})))
+    assert cluster is not None
+    assert cluster.image == image
+
+
 @pytest.mark.parametrize("job", ["{", "[]", None, 3, json.dumps({"workerPoolSpecs": "many"})])
 def test_a_job_that_cannot_be_read_is_no_error(job: Any) -> None:
     cluster = cluster_from(spec("workerpool0", 0, job=job))
     assert cluster is not None
     assert cluster.gpus == 0
+    assert cluster.image is None
 
 
 @given(st.integers(1, 5), st.integers(1, 8))

@@ -18,7 +18,8 @@ IMAGE_VARIABLE = error(
     "docs/formats.md",
 )
 
-_PINNED = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
+_PINNED = re.compile(r"[a-z0-9._-]+(:[0-9]+)?(/[a-z0-9._-]+)*(:\w[\w.-]{0,127})?@sha256:[0-9a-f]{64}", re.ASCII)
+"""What the trainer reads, too (trainer/image.py)."""
 
 
 def is_pinned(reference: str) -> bool:

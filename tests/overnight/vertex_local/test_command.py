@@ -63,6 +63,14 @@ def test_nothing_of_this_machines_environment_leaks_in(job, monkeypatch):
     assert environment["TZ"] == "UTC"
 
 
+def test_a_process_is_not_told_that_it_runs_in_an_image(job):
+    message = job(("pass", 1), arguments=("--image=$(OVERNIGHT_IMAGE)",))
+    message.job_spec.worker_pool_specs[0].container_spec.env.add(name="OVERNIGHT_IMAGE", value="host/a@sha256:0a")
+    command = container_command(message, PRIMARY, {})
+    assert command.arguments[-1] == "--image=host/a@sha256:0a"
+    assert "OVERNIGHT_IMAGE" not in command.environment
+
+
 def test_a_job_that_needs_its_images_entry_point_cannot_run_here(job):
     message = job(("pass", 1))
     message.job_spec.worker_pool_specs[0].container_spec.ClearField("command")

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from trainer import image
 from trainer.buckets import local_path
 from trainer.command import add_data_arguments, default_output, fail_in_one_sentence, job_settings
 from trainer.errors import ConfigError
@@ -13,6 +14,9 @@ from trainer.errors import ConfigError
 def main(arguments: Sequence[str]) -> int:
     """Parse, train; the exit code. Raises TrainerError."""
     options, parameters = _parser().parse_known_args(arguments)
+    own_image = image.here(os.environ)
+    if "TRAINER_RANK" not in os.environ:  # the launcher has said it
+        image.warn_if_unknown(own_image)
     output = local_path(options.output) if options.output else default_output(os.environ)
     if output is None:
         raise ConfigError("the run folder is not known", where="--output", remedy="give it, or set AIP_MODEL_DIR")
@@ -30,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     settings = [*job_settings(os.environ), *options.set, *parameter_settings(parameters)]
     config = load_config(base, file, settings)
     try:
-        return train(config, Paths(local_path(options.snapshot), local_path(options.shards), output))
+        return train(config, Paths(local_path(options.snapshot), local_path(options.shards), output), image=own_image)
     except RuntimeError as error:
         if (known := lost(error)) is not None:
             raise known from None

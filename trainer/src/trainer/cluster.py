@@ -66,13 +66,28 @@ class Cluster:
     @property
     def gpus(self) -> int:
         """GPUs that this replica's machineSpec asks for; 0 for none, for TPUs and where no job stands there."""
-        pools = _either(self.job, "workerPoolSpecs", "worker_pool_specs")
-        number = int(self.pool.removeprefix("workerpool"))
-        spec = pools[number] if isinstance(pools, list) and number < len(pools) else {}
+        spec = self._own_pool
         machine = _either(spec, "machineSpec", "machine_spec")
         kind = str(_either(machine, "acceleratorType", "accelerator_type") or "")
         count = str(_either(machine, "acceleratorCount", "accelerator_count") or 1)
         return int(count) if kind.startswith("NVIDIA") and count.isdigit() else 0
+
+    @property
+    def image(self) -> str | None:
+        """The image that the platform was asked to start this replica from; None where no job stands there."""
+        container = _either(self._own_pool, "containerSpec", "container_spec")
+        package = _either(self._own_pool, "pythonPackageSpec", "python_package_spec")
+        image = _either(container, "imageUri", "image_uri") or _either(
+            package, "executorImageUri", "executor_image_uri"
+        )
+        return str(image) if image else None
+
+    @property
+    def _own_pool(self) -> Any:
+        """This replica's entry of workerPoolSpecs, empty where no job stands there."""
+        pools = _either(self.job, "workerPoolSpecs", "worker_pool_specs")
+        number = int(self.pool.removeprefix("workerpool"))
+        return pools[number] if isinstance(pools, list) and number < len(pools) else {}
 
 
 def cluster_from(environment: Mapping[str, str]) -> Cluster | None:
@@ -107,7 +122,7 @@ def cluster_from(environment: Mapping[str, str]) -> Cluster | None:
 
 
 def _job(value: Any) -> Mapping[str, Any]:
-    """The job is a JSON text inside JSON. It only feeds a hint, so one that cannot be read is no error."""
+    """The job is a JSON text inside JSON. It only adds to what is known, so one that cannot be read is no error."""
     try:
         job = json.loads(value) if isinstance(value, str) else value
     except ValueError:

@@ -5,11 +5,10 @@ Replicas of one Vertex AI job start minutes apart (Snapchat/GiGL#348), longer th
 connection then stays: a failure anywhere ends all, and the primary, whose end is the job's end, goes last.
 
 The primary listens at its address in CLUSTER_SPEC until all have come. Messages are JSON lines: `{node, nodes,
-processes}` from a node, `{port}` or `{refused}` back, `{node, code}` when a node ends or fails.
+processes, image}` from a node, `{port}` or `{refused, where, remedy}` back, `{node, code}` when a node ends or fails.
 """
 
 import contextlib
-import json
 import random
 import socket
 import time
@@ -19,10 +18,10 @@ from typing import Any
 
 from trainer.cluster import Node
 from trainer.errors import ConfigError, TrainerError
+from trainer.wire import Wire
 
 WENT_AWAY = 75
 """EX_TEMPFAIL of sysexits.h: the exit code where another launcher vanished without a word."""
-_MESSAGE_BYTES = 1 << 12
 _LONGEST_PAUSE = 2.0
 _MASTER_PORTS = range(20_000, 30_000)
 """Below the ports that Linux gives to outgoing connections, so that none is in the way some seconds later."""
@@ -38,6 +37,15 @@ class StoppedEarly(TrainerError):
     """SIGTERM came while this launcher waited for the others."""
 
     exit_code = 143
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What must be the same on every node."""
+
+    processes: int
+    image: str | None = None
+    """The digest of the image that it runs in; None where none is known."""
 
 
 @dataclass(frozen=True)
@@ -69,50 +77,10 @@ class Patience:
         time.sleep(pause)
 
 
-class _Wire:
-    """A connection that carries JSON lines, read without waiting."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        # A machine that is gone says nothing: noticed after two minutes.
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        if hasattr(socket, "TCP_KEEPIDLE"):
-            for option, value in ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4)):
-                connection.setsockopt(socket.IPPROTO_TCP, option, value)
-        self._connection = connection
-        self._buffer = b""
-
-    def send(self, **message: Any) -> None:
-        """Send; a connection that has ended shows when it is read."""
-        with contextlib.suppress(OSError):
-            self._connection.sendall(json.dumps(message).encode() + b"\n")
-
-    def receive(self) -> dict[str, Any] | None:
-        """The next message, None when there is none yet; raises EOFError when none will come."""
-        while b"\n" not in self._buffer:
-            try:
-                data = self._connection.recv(_MESSAGE_BYTES)
-            except BlockingIOError:
-                return None
-            except OSError:
-                raise EOFError from None
-            if not data or len(self._buffer) > _MESSAGE_BYTES:
-                raise EOFError
-            self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        try:
-            return dict(json.loads(line))
-        except (ValueError, TypeError):  # nobody of ours
-            raise EOFError from None
-
-    def close(self) -> None:
-        self._connection.close()
-
-
 class Crew:
     """The other launchers: for the primary all of them, for another node the primary."""
 
-    def __init__(self, own: int, wires: dict[int, _Wire], port: int) -> None:
+    def __init__(self, own: int, wires: dict[int, Wire], port: int) -> None:
         self._own = own
         self._wires = wires
         self.port = port
@@ -164,15 +132,15 @@ class Crew:
             wire.close()
 
 
-def meet(node: Node, processes: int, seconds: float, stopped: Callable[[], bool]) -> Crew:
+def meet(node: Node, terms: Terms, seconds: float, stopped: Callable[[], bool]) -> Crew:
     """Return when the launchers of all nodes are there; at once where this node is the only one.
 
-    `processes` must be the same on every node. Raises JoinTimeout, StoppedEarly, ConfigError.
+    Raises JoinTimeout, StoppedEarly, and ConfigError where another node comes on other terms.
     """
     patience = Patience(seconds, stopped, time.monotonic())
     if node.count == 1:
         return Crew(node.rank, {}, free_port())
-    return _lead(node, processes, patience) if node.rank == 0 else _follow(node, processes, patience)
+    return _lead(node, terms, patience) if node.rank == 0 else _follow(node, terms, patience)
 
 
 def free_port() -> int:
@@ -184,17 +152,17 @@ def free_port() -> int:
     raise TrainerError("no port is free between 20000 and 29999", where="MASTER_PORT")
 
 
-def _lead(node: Node, processes: int, patience: Patience) -> Crew:
-    wires: dict[int, _Wire] = {}
-    visitors: list[_Wire] = []
+def _lead(node: Node, terms: Terms, patience: Patience) -> Crew:
+    wires: dict[int, Wire] = {}
+    visitors: list[Wire] = []
     with _listening(node.master, patience) as listener:
         while len(wires) < node.count - 1:
             patience.wait(0.02, _missing(node, wires))
             with contextlib.suppress(BlockingIOError):
-                visitors.append(_Wire(listener.accept()[0]))
+                visitors.append(Wire(listener.accept()[0]))
             for hello, wire in _greetings(visitors):
                 wires[hello["node"]] = wire
-                _check_even(hello, node, processes, wires)
+                _check_terms(hello, node, terms, wires)
             _drop_the_lost(wires)
     crew = Crew(0, wires, free_port())
     for wire in wires.values():
@@ -202,23 +170,25 @@ def _lead(node: Node, processes: int, patience: Patience) -> Crew:
     return crew
 
 
-def _follow(node: Node, processes: int, patience: Patience) -> Crew:
+def _follow(node: Node, terms: Terms, patience: Patience) -> Crew:
     pause = 0.05
     while True:
         with contextlib.suppress(OSError, EOFError):
             wire = _call(node.master)
-            wire.send(node=node.rank, nodes=node.count, processes=processes)
+            wire.send(node=node.rank, nodes=node.count, processes=terms.processes, image=terms.image)
             while (answer := wire.receive()) is None:
                 patience.wait(0.02, f"the others of {node.count} replicas")
             if "refused" in answer:
-                raise _uneven(str(answer["refused"]))
+                raise ConfigError(
+                    str(answer["refused"]), where=str(answer.get("where")), remedy=str(answer.get("remedy"))
+                )
             if "port" in answer:
                 return Crew(node.rank, {0: wire}, int(answer["port"]))
         patience.wait(pause, f"the primary at {node.master}")
         pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
-def _call(master: str) -> _Wire:
+def _call(master: str) -> Wire:
     """Raises OSError where the primary does not listen, or its machine is not known yet: at the start, the rule."""
     host, _, port = master.rpartition(":")
     connection = socket.create_connection((host, int(port)), timeout=5)
@@ -226,7 +196,7 @@ def _call(master: str) -> _Wire:
     if connection.getsockname() == connection.getpeername():
         connection.close()
         raise ConnectionRefusedError
-    return _Wire(connection)
+    return Wire(connection)
 
 
 @contextlib.contextmanager
@@ -244,7 +214,7 @@ def _listening(master: str, patience: Patience) -> Iterator[socket.socket]:
         yield listener
 
 
-def _greetings(visitors: list[_Wire]) -> list[tuple[dict[str, Any], _Wire]]:
+def _greetings(visitors: list[Wire]) -> list[tuple[dict[str, Any], Wire]]:
     """Visitors that have said who they are; these, and those that are nobody of ours, are taken off the list."""
     found = []
     for visitor in list(visitors):
@@ -262,27 +232,38 @@ def _greetings(visitors: list[_Wire]) -> list[tuple[dict[str, Any], _Wire]]:
     return found
 
 
-def _check_even(hello: dict[str, Any], node: Node, processes: int, wires: dict[int, _Wire]) -> None:
-    """Raise ConfigError, and have all raise it that are there, when the other node counts otherwise than this one."""
-    if (hello["nodes"], hello["processes"]) != (node.count, processes):
-        said = (
-            f"node {hello['node']} has {hello['processes']} processes in {hello['nodes']} nodes, "
-            f"node 0 has {processes} in {node.count}"
-        )
+def _check_terms(hello: dict[str, Any], node: Node, terms: Terms, wires: dict[int, Wire]) -> None:
+    """Raise ConfigError, and have all raise it that are there, when the other node comes on other terms than this."""
+    refusal = _uneven(hello, node, terms) or _another_image(hello, terms)
+    if refusal is not None:
         for wire in wires.values():
-            wire.send(refused=said)
-        raise _uneven(said)
+            wire.send(refused=refusal.problem, where=refusal.where, remedy=refusal.remedy)
+        raise refusal
 
 
-def _uneven(said: str) -> ConfigError:
+def _uneven(hello: dict[str, Any], node: Node, terms: Terms) -> ConfigError | None:
+    if (hello["nodes"], hello["processes"]) == (node.count, terms.processes):
+        return None
     return ConfigError(
-        said,
+        f"node {hello['node']} has {hello['processes']} processes in {hello['nodes']} nodes, "
+        f"node 0 has {terms.processes} in {node.count}",
         where="--nproc-per-node",
         remedy="give pools 0 and 1 the same machines, or every replica the same number",
     )
 
 
-def _drop_the_lost(wires: dict[int, _Wire]) -> None:
+def _another_image(hello: dict[str, Any], terms: Terms) -> ConfigError | None:
+    if hello.get("image") == terms.image:
+        return None
+    unknown = "an image of no known digest"
+    return ConfigError(
+        f"node {hello['node']} runs in {hello.get('image') or unknown}, node 0 in {terms.image or unknown}",
+        where="imageUri",
+        remedy="pin the same image in pools 0 and 1",
+    )
+
+
+def _drop_the_lost(wires: dict[int, Wire]) -> None:
     """A launcher that came and was restarted comes again."""
     for node, wire in list(wires.items()):
         try:
@@ -291,6 +272,6 @@ def _drop_the_lost(wires: dict[int, _Wire]) -> None:
             wires.pop(node).close()
 
 
-def _missing(node: Node, wires: dict[int, _Wire]) -> str:
+def _missing(node: Node, wires: dict[int, Wire]) -> str:
     absent = [str(number) for number in range(1, node.count) if number not in wires]
     return f"node {', '.join(absent)} of {node.count}"

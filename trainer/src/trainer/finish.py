@@ -8,6 +8,7 @@ from trainer.data.loader import BadSample, TrainLoader
 from trainer.distributed import Worker, gather
 from trainer.export import export_model
 from trainer.hypertune import report_metric
+from trainer.image import as_json
 from trainer.metrics import Metrics, final_table
 from trainer.profile import Profile
 from trainer.records import Attempt, write_metrics, write_profile, write_result
@@ -80,6 +81,7 @@ def finish(
     facts = {
         "snapshot": {"name": snapshot.name, "sha256": snapshot.sha256},
         "shard_set": {"name": snapshot.shard_set_name, "sha256": snapshot.shard_set_sha256},
+        "image": as_json(run.image),
         "weights_sha256": weights_sha256,
         "steps": progress.step,
         "samples": progress.step * config.batch_size,

@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from trainer import frameworks, probe
+from trainer import frameworks, image, probe
 from trainer.cluster import ALONE, Cluster, Node, cluster_from
-from trainer.crew import Crew, free_port, meet
+from trainer.crew import Crew, Terms, free_port, meet
 from trainer.errors import ConfigError, TrainerError
 from trainer.frameworks import FRAMEWORKS, Framework, Group
 from trainer.supervise import Stopping, supervise
@@ -109,6 +109,9 @@ def _processes(text: str) -> int | None:
 
 def launch(options: Options, base: Mapping[str, str]) -> int:
     """Look at the machine, meet the other launchers, start the command, wait for its end. Raises TrainerError."""
+    own_image = image.here(base)
+    if (sentence := image.describe(own_image)) is not None:
+        say(sentence)
     cluster = cluster_from(base)
     serves = cluster is not None and not cluster.trains
     if cluster is not None and serves and options.framework != "tensorflow":
@@ -122,7 +125,8 @@ def launch(options: Options, base: Mapping[str, str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stopping)
     node = ALONE if cluster is None or serves else cluster.node
-    with closing(_crew(options, base, node, processes, stopping, serves)) as crew:
+    terms = Terms(processes, own_image.digest if own_image else None)
+    with closing(_crew(options, base, node, terms, stopping, serves)) as crew:
         for each in _environments(options, environment, node, processes, crew.port):
             stopping.start(options.command, each)
         return supervise(stopping, crew, node.rank, say)
@@ -146,14 +150,14 @@ def _probed(
 
 
 def _crew(
-    options: Options, base: Mapping[str, str], node: Node, processes: int, stopping: Stopping, serves: bool
+    options: Options, base: Mapping[str, str], node: Node, terms: Terms, stopping: Stopping, serves: bool
 ) -> Crew:
     if serves or (options.framework == "tensorflow" and frameworks.has_parameter_servers(base)):
         say("parameter servers and evaluators: each replica goes its own way")
         return Crew(node.rank, {}, free_port())
     if node.count > 1:
         say(f"node {node.rank} of {node.count}: waiting up to {options.join_seconds / 60:g} minutes for the others")
-    return meet(node, processes, options.join_seconds, lambda: stopping.requested)
+    return meet(node, terms, options.join_seconds, lambda: stopping.requested)
 
 
 def _environments(

@@ -12,6 +12,7 @@ from trainer.data.subsample import subsample
 from trainer.distributed import Worker
 from trainer.ema import averaged_copy
 from trainer.errors import SnapshotError
+from trainer.image import Image
 from trainer.models import build_model, head_name, start_from
 from trainer.optimizer import build_optimizer
 from trainer.plan import Plan
@@ -39,6 +40,8 @@ class Run:
     validation_rows: Rows
     order: Order
     plan: Plan
+    image: Image | None = None
+    """What it runs in; None outside an image."""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -46,12 +49,17 @@ class Run:
         return tuple(self.snapshot.classes)
 
     @property
+    def image_digest(self) -> str | None:
+        """Of the image that it runs in, where it is known."""
+        return self.image.digest if self.image else None
+
+    @property
     def checkpoints(self) -> Path:
         """Where checkpoints stand."""
         return self.output / "checkpoints"
 
 
-def prepare(config: RunConfig, paths: Paths, worker: Worker) -> Run:
+def prepare(config: RunConfig, paths: Paths, worker: Worker, image: Image | None = None) -> Run:
     """Open the snapshot and fix the order of samples. Raises TrainerError where a split is empty."""
     snapshot = open_snapshot(paths.snapshot, paths.shards)
     train_rows = subsample(snapshot.rows("train"), config.data.subsample)
@@ -72,7 +80,7 @@ def prepare(config: RunConfig, paths: Paths, worker: Worker) -> Run:
         shuffle_window_shards=config.data.shuffle_window_shards,
     )
     plan = Plan.of(config, len(train_rows))
-    return Run(config, paths.output, worker, snapshot, train_rows, validation_rows, order, plan)
+    return Run(config, paths.output, worker, snapshot, train_rows, validation_rows, order, plan, image)
 
 
 def initial_state(run: Run) -> RunState:

@@ -58,17 +58,20 @@ class Saver:
                 "config": result_fields(run.config),
                 "config_sha256": config_digest(run.config),
                 "snapshot_sha256": run.snapshot.sha256,
+                "image_digest": run.image_digest,
             }
             facts["progress"]["seconds"] += self._profile.wall_seconds()
             writer.save(step, state.tensors(), facts)
         self._last_time, self._last_step = time.monotonic(), step
 
 
-def find_checkpoint(folder: Path, config: RunConfig, snapshot_sha256: str) -> Checkpoint | None:
+def find_checkpoint(
+    folder: Path, config: RunConfig, snapshot_sha256: str, image_digest: str | None = None
+) -> Checkpoint | None:
     """The newest complete checkpoint in `folder`, when it is of this very run; None when there is none.
 
     What killed processes left half written is removed. Raises CheckpointError when the checkpoint
-    belongs to another configuration or snapshot.
+    belongs to another configuration, snapshot or image.
     """
     remove_stale(folder)
     checkpoint = newest(folder)
@@ -86,10 +89,16 @@ def find_checkpoint(folder: Path, config: RunConfig, snapshot_sha256: str) -> Ch
             where=str(checkpoint.folder),
             remedy="give that snapshot, or another --output",
         )
+    if difference := _another_image(checkpoint.manifest.get("image_digest"), image_digest):
+        raise CheckpointError(
+            f"the checkpoint was made in another image ({difference})",
+            where=str(checkpoint.folder),
+            remedy="pin that image, or give another --output",
+        )
     return checkpoint
 
 
-def is_complete(output: Path, config: RunConfig, snapshot_sha256: str) -> bool:
+def is_complete(output: Path, config: RunConfig, snapshot_sha256: str, image_digest: str | None = None) -> bool:
     """Whether this very run has already ended in `output`; raises ConfigError when another one has."""
     path = output / "result.json"
     if not path.exists():
@@ -98,11 +107,20 @@ def is_complete(output: Path, config: RunConfig, snapshot_sha256: str) -> bool:
     difference = difference_of(deciding(result["hyperparameters"]), result_fields(config))
     if result["snapshot"]["sha256"] != snapshot_sha256:
         difference = "another snapshot"
+    if not difference:
+        difference = _another_image((result.get("image") or {}).get("digest"), image_digest)
     if difference:
         raise ConfigError(
             f"another run has ended in this folder ({difference})", where=str(output), remedy="give another --output"
         )
     return True
+
+
+def _another_image(before: str | None, now: str | None) -> str:
+    """How images differ, in words; empty where they do not, or where nothing tells what the first was."""
+    if before is None or before == now:
+        return ""
+    return f"image was {before} and is {now or 'not known by its digest'}"
 
 
 def difference_of(before: dict[str, object], now: dict[str, object]) -> str:

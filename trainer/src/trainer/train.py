@@ -25,6 +25,7 @@ from trainer.evaluate import Pass, measure_rows
 from trainer.export import Preprocessing, use_fixed_threads
 from trainer.files import holding
 from trainer.finish import all_bad_samples, finish, record_evaluation
+from trainer.image import Image
 from trainer.metrics import Metrics
 from trainer.optimizer import class_weights
 from trainer.profile import Profile
@@ -44,8 +45,8 @@ class Diverged(TrainerError):
     """The loss is no longer a number."""
 
 
-def train(config: RunConfig, paths: Paths, clock: Clock = lambda: datetime.now(UTC)) -> int:
-    """Train to the end, or until SIGTERM: 0, or 143 with a checkpoint saved.
+def train(config: RunConfig, paths: Paths, clock: Clock = lambda: datetime.now(UTC), image: Image | None = None) -> int:
+    """Train to the end, or until SIGTERM: 0, or 143 with a checkpoint saved. `image` is what this process runs in.
 
     Raises TrainerError for whatever the user can put right.
     """
@@ -56,7 +57,7 @@ def train(config: RunConfig, paths: Paths, clock: Clock = lambda: datetime.now(U
         stack.callback(leave)
         stop = stack.enter_context(listening())
         config.check_workers(worker.world_size, worker.device.type)
-        run = prepare(config, paths, worker)
+        run = prepare(config, paths, worker, image)
         on_leader(worker, lambda: stack.enter_context(holding(run.output)))
         if on_leader(worker, lambda: _already_complete(run)):
             return 0
@@ -79,7 +80,7 @@ def train(config: RunConfig, paths: Paths, clock: Clock = lambda: datetime.now(U
 
 
 def _already_complete(run: Run) -> bool:
-    if is_complete(run.output, run.config, run.snapshot.sha256):
+    if is_complete(run.output, run.config, run.snapshot.sha256, run.image_digest):
         print(f"{run.output}: this very run is complete already, nothing to do", flush=True)
         return True
     return False
@@ -93,7 +94,9 @@ def _tell_share(run: Run) -> None:
 
 
 def _resume(run: Run, state: RunState) -> None:
-    checkpoint = on_leader(run.worker, lambda: find_checkpoint(run.checkpoints, run.config, run.snapshot.sha256))
+    checkpoint = on_leader(
+        run.worker, lambda: find_checkpoint(run.checkpoints, run.config, run.snapshot.sha256, run.image_digest)
+    )
     if checkpoint is None:
         return
     state.restore(checkpoint.tensors(), checkpoint.manifest)
