@@ -7,7 +7,6 @@ is never assumed, and sha256 is the only digest, as in every registry that Overn
 import re
 import unicodedata
 from dataclasses import dataclass, replace
-from typing import NoReturn
 
 from overnight.images.errors import ImageError
 from overnight.images.reference_parts import Mistake, check_digest, check_host, check_path, check_tag, is_host
@@ -83,7 +82,7 @@ def parse(text: str, where: str | None = None) -> Reference:
     try:
         return _parse(text)
     except Mistake as mistake:
-        _refuse(text, mistake, where)
+        raise _refusal(text, mistake, where) from None
 
 
 def parse_pinned(text: str, where: str | None = None) -> Reference:
@@ -97,9 +96,8 @@ def parse_pinned(text: str, where: str | None = None) -> Reference:
         problem = f"the tag {reference.tag!r} can move, and there is no digest"
     else:
         problem = "there is neither tag nor digest"
-    _refuse(
-        text, Mistake(problem, "add @sha256:… of the image that is meant (`overnight image resolve` finds it)"), where
-    )
+    remedy = "add @sha256:… of the image that is meant (`overnight image resolve` finds it)"
+    raise _refusal(text, Mistake(problem, remedy), where)
 
 
 def shown(text: object) -> str:
@@ -108,8 +106,8 @@ def shown(text: object) -> str:
     return written if len(written) <= LONGEST_SHOWN else f"{written[:LONGEST_SHOWN]}…'"
 
 
-def _refuse(text: object, mistake: Mistake, where: str | None) -> NoReturn:
-    raise ImageError(f"{shown(text)}: {mistake.problem}", where=where, remedy=mistake.remedy)
+def _refusal(text: object, mistake: Mistake, where: str | None) -> ImageError:
+    return ImageError(f"{shown(text)}: {mistake.problem}", where=where, remedy=mistake.remedy)
 
 
 def _parse(text: str) -> Reference:

@@ -1,0 +1,516 @@
+"""A registry on loopback that speaks the OCI distribution API as docker-registry 2.8 does, and fails on demand."""
+
+import base64
+import hashlib
+import json
+import re
+import secrets
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+OCI_INDEX = "application/vnd.oci.image.index.v1+json"
+OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
+DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+CONFIG = "application/vnd.oci.image.config.v1+json"
+LAYER = "application/vnd.oci.image.layer.v1.tar"
+NAME = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
+ROUTES = [
+    (re.compile(rf"/v2/({NAME})/manifests/([^/]+)"), "manifest"),
+    (re.compile(rf"/v2/({NAME})/blobs/uploads/()"), "start_upload"),
+    (re.compile(rf"/v2/({NAME})/blobs/uploads/([^/]+)"), "upload"),
+    (re.compile(rf"/v2/({NAME})/blobs/([^/]+)"), "blob"),
+    (re.compile(rf"/v2/({NAME})/tags/list()"), "tag_list"),
+    (re.compile(rf"/v2/({NAME})/referrers/([^/]+)"), "referrer_list"),
+]
+
+
+def digest_of(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def body_of(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    """Names in lower case."""
+    body: bytes
+
+
+@dataclass
+class Reply:
+    """What the server is about to send."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    delay: float = 0.0
+    """Seconds before the first byte."""
+    cut_after: int | None = None
+    """Bytes of the body after which the connection is closed."""
+
+
+@dataclass
+class Fault:
+    """Changes the replies to the requests whose `METHOD PATH` matches `pattern`, `times` times."""
+
+    pattern: str
+    change: Callable[[Reply], Reply]
+    times: int = 1_000_000
+
+
+def status(
+    code: int, error: str = "UNKNOWN", message: str = "told to fail", **headers: str
+) -> Callable[[Reply], Reply]:
+    """An error as the specification writes it."""
+    body = body_of({"errors": [{"code": error, "message": message}]})
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: Reply(code, {"Content-Type": "application/json", **named}, body)
+
+
+def flip(position: int = 0) -> Callable[[Reply], Reply]:
+    """One bit of the body changed; the headers stay."""
+
+    def change(reply: Reply) -> Reply:
+        data = bytearray(reply.body)
+        if data:
+            data[position % len(data)] ^= 1
+        reply.body = bytes(data)
+        return reply
+
+    return change
+
+
+def header(name: str, value: str | None) -> Callable[[Reply], Reply]:
+    """A header with another value, or none."""
+
+    def change(reply: Reply) -> Reply:
+        reply.headers.pop(name, None)
+        if value is not None:
+            reply.headers[name] = value
+        return reply
+
+    return change
+
+
+def body(data: bytes, content_type: str | None = None) -> Callable[[Reply], Reply]:
+    """Another body altogether, without a digest header."""
+    kind = {} if content_type is None else {"Content-Type": content_type}
+    return lambda _: Reply(200, kind, data)
+
+
+def slow(seconds: float) -> Callable[[Reply], Reply]:
+    """The reply comes late."""
+
+    def change(reply: Reply) -> Reply:
+        reply.delay = seconds
+        return reply
+
+    return change
+
+
+def cut(after: int) -> Callable[[Reply], Reply]:
+    """The connection is closed in the middle of the body; at once when `after` is negative."""
+
+    def change(reply: Reply) -> Reply:
+        reply.cut_after = after
+        return reply
+
+    return change
+
+
+class RegistryServer:
+    """The registry's content, its switches, and the list of what it was asked."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.blobs: dict[str, dict[str, bytes]] = {}
+        self.manifests: dict[str, dict[str, tuple[bytes, str]]] = {}
+        self.tags: dict[str, dict[str, str]] = {}
+        self.uploads: dict[str, bytes] = {}
+        self.faults: list[Fault] = []
+        self.requests: list[Request] = []
+        self.referrers_api = False
+        """docker-registry 2.8 has none."""
+        self.ranges = True
+        """Whether GET of a blob heeds Range."""
+        self.login: tuple[str, str] | None = None
+        """USER and PASSWORD that are needed; None lets everybody in (through the token, where tokens are asked for)."""
+        self.refresh_token: str | None = None
+        """What an identity token must be."""
+        self.challenge: str | None = None
+        """`bearer`, `basic` or None."""
+        self.realm: str | None = None
+        """Where tokens are said to be had, when not here."""
+        self.page = 1000
+        """Tags on one page."""
+        self.tokens: dict[str, str] = {}
+        """Token: scope."""
+        self._lock = threading.Lock()
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
+    def host(self) -> str:
+        """HOST:PORT."""
+        return f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> "RegistryServer":
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    # Content, without HTTP.
+
+    def put_blob(self, path: str, data: bytes) -> str:
+        digest = digest_of(data)
+        self.blobs.setdefault(path, {})[digest] = data
+        return digest
+
+    def put_manifest(self, path: str, value: Any, media_type: str, tag: str | None = None) -> str:
+        """Store JSON, or bytes as they are; the digest."""
+        data = value if isinstance(value, bytes) else body_of(value)
+        digest = digest_of(data)
+        self.manifests.setdefault(path, {})[digest] = (data, media_type)
+        if tag is not None:
+            self.tags.setdefault(path, {})[tag] = digest
+        return digest
+
+    def push_image(
+        self,
+        path: str,
+        tag: str | None = None,
+        *,
+        layers: tuple[bytes, ...] = (b"layer",),
+        config: Any = None,
+        media_type: str = OCI_MANIFEST,
+        **fields: Any,
+    ) -> str:
+        """A whole image with its blobs; `fields` are added to the manifest. The digest."""
+        config = config or {"architecture": "amd64", "os": "linux", "config": {}, "rootfs": {"type": "layers"}}
+        config_bytes = config if isinstance(config, bytes) else body_of(config)
+        value = {
+            "schemaVersion": 2,
+            "mediaType": media_type,
+            "config": {"mediaType": CONFIG, "digest": self.put_blob(path, config_bytes), "size": len(config_bytes)},
+            "layers": [{"mediaType": LAYER, "digest": self.put_blob(path, data), "size": len(data)} for data in layers],
+            **fields,
+        }
+        return self.put_manifest(path, value, media_type, tag)
+
+    def push_index(
+        self,
+        path: str,
+        tag: str | None,
+        platforms: dict[str, str],
+        *,
+        media_type: str = OCI_INDEX,
+        attestations: bool = False,
+    ) -> str:
+        """An index of manifests that are there, by platform (`linux/amd64`). The digest."""
+        entries = [self._entry(path, digest, platform) for platform, digest in platforms.items()]
+        if attestations:
+            for subject in platforms.values():
+                digest = self.push_image(path, layers=(b"in-toto of " + subject.encode(),))
+                entry = self._entry(path, digest, "unknown/unknown")
+                annotations = {
+                    "vnd.docker.reference.type": "attestation-manifest",
+                    "vnd.docker.reference.digest": subject,
+                }
+                entries.append({**entry, "annotations": annotations})
+        return self.put_manifest(
+            path, {"schemaVersion": 2, "mediaType": media_type, "manifests": entries}, media_type, tag
+        )
+
+    def _entry(self, path: str, digest: str, platform: str) -> dict[str, Any]:
+        data, media_type = self.manifests[path][digest]
+        named = dict(zip(("os", "architecture", "variant"), platform.split("/"), strict=False))
+        return {"mediaType": media_type, "digest": digest, "size": len(data), "platform": named}
+
+    def attach(self, path: str, subject: str, digest: str) -> None:
+        """Name the manifest `digest` in the index under the referrers tag of `subject`."""
+        tag = subject.replace(":", "-")
+        entries = []
+        if tag in self.tags.get(path, {}):
+            entries = json.loads(self.manifests[path][self.tags[path][tag]][0])["manifests"]
+        entries.append(self._referrer(path, digest))
+        self.put_manifest(path, {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}, OCI_INDEX, tag)
+
+    def _referrer(self, path: str, digest: str) -> dict[str, Any]:
+        data, media_type = self.manifests[path][digest]
+        value = json.loads(data)
+        entry: dict[str, Any] = {"mediaType": media_type, "digest": digest, "size": len(data)}
+        entry["artifactType"] = value.get("artifactType") or value.get("config", {}).get("mediaType", "")
+        if value.get("annotations"):
+            entry["annotations"] = value["annotations"]
+        return entry
+
+    def asked(self, pattern: str) -> list[Request]:
+        """The requests whose `METHOD PATH` matches."""
+        return [request for request in self.requests if re.search(pattern, f"{request.method} {request.path}")]
+
+    # What HTTP asks for.
+
+    def reply(self, request: Request) -> Reply:
+        with self._lock:
+            self.requests.append(request)
+            reply = self._reply(request)
+            for fault in self.faults:
+                if fault.times > 0 and re.search(fault.pattern, f"{request.method} {request.path}"):
+                    fault.times -= 1
+                    reply = fault.change(reply)
+            return reply
+
+    def _reply(self, request: Request) -> Reply:
+        path = urlsplit(request.path).path
+        if path == "/token":
+            return self._token(request)
+        for route, name in ROUTES:
+            if match := route.fullmatch(path):
+                refusal = self._refusal(request, match[1])
+                return refusal or getattr(self, f"_{name}")(request, match[1], match[2])
+        if path in ("/v2", "/v2/"):
+            return self._refusal(request, None) or Reply(200, {"Content-Type": "application/json"}, b"{}")
+        return Reply(404, {"Content-Type": "text/plain; charset=utf-8"}, b"404 page not found\n")
+
+    def _refusal(self, request: Request, path: str | None) -> Reply | None:
+        """401 with a challenge, where one is wanted and not met."""
+        if self.challenge is None:
+            return None
+        given = request.headers.get("authorization", "")
+        action = "pull" if request.method in ("GET", "HEAD") else "push"
+        if self.challenge == "basic":
+            if given == _basic(self.login):
+                return None
+            offer = 'Basic realm="the registry"'
+        else:
+            scope = self.tokens.get(given.removeprefix("Bearer "), "") if given.startswith("Bearer ") else ""
+            if path is None or (scope.split(":")[1:2] == [path] and action in scope.split(":")[2].split(",")):
+                return None
+            offer = f'Bearer realm="{self.realm or f"http://{self.host}/token"}",service="{self.host}"'
+            if path is not None:
+                offer += f',scope="repository:{path}:{"pull" if action == "pull" else "pull,push"}"'
+        reply = _error(401, "UNAUTHORIZED", "authentication required")
+        reply.headers["WWW-Authenticate"] = offer
+        return reply
+
+    def _token(self, request: Request) -> Reply:
+        form = parse_qs(request.body.decode() if request.method == "POST" else urlsplit(request.path).query)
+        if request.method == "POST":
+            let_in = form.get("refresh_token") == [self.refresh_token] and form["grant_type"] == ["refresh_token"]
+        else:
+            let_in = self.login is None or request.headers.get("authorization", "") == _basic(self.login)
+        if not let_in:
+            return _error(401, "UNAUTHORIZED", "incorrect username or password")
+        token = secrets.token_urlsafe(12)
+        self.tokens[token] = form["scope"][0]
+        key = "access_token" if request.method == "POST" else "token"
+        return Reply(200, {"Content-Type": "application/json"}, body_of({key: token, "expires_in": 300}))
+
+    def _manifest(self, request: Request, path: str, reference: str) -> Reply:
+        if request.method == "PUT":
+            return self._put(request, path, reference)
+        if path not in self.manifests:
+            return _error(404, "NAME_UNKNOWN", "repository name not known to registry", {"name": path})
+        digest = reference if reference.startswith("sha256:") else self.tags.get(path, {}).get(reference, "")
+        found = self.manifests[path].get(digest)
+        if found is None:
+            return _error(404, "MANIFEST_UNKNOWN", "manifest unknown", {"Tag": reference})
+        data, media_type = found
+        if not self._accepts(request, media_type, by_tag=digest != reference):
+            kind = "index" if media_type == OCI_INDEX else "manifest"
+            message = f"OCI {kind} found, but accept header does not support OCI {kind}s"
+            return _error(404, "MANIFEST_UNKNOWN", message)
+        headers = {"Content-Type": media_type, "Docker-Content-Digest": digest, "Etag": f'"{digest}"'}
+        return Reply(200, headers, data)
+
+    @staticmethod
+    def _accepts(request: Request, media_type: str, *, by_tag: bool) -> bool:
+        """Without q values, as there. (By tag, 2.8 would rewrite Docker's types to schema 1; here: not found.)"""
+        named = {part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(",")}
+        return media_type in named or (media_type not in (OCI_INDEX, OCI_MANIFEST) and not by_tag)
+
+    def _put(self, request: Request, path: str, reference: str) -> Reply:
+        digest = digest_of(request.body)
+        if reference.startswith("sha256:") and reference != digest:
+            return _error(400, "DIGEST_INVALID", "provided digest did not match uploaded content")
+        try:
+            value = json.loads(request.body)
+            parts = value["manifests"] if "manifests" in value else [value["config"], *value["layers"]]
+        except (ValueError, KeyError, TypeError):
+            return _error(400, "MANIFEST_INVALID", "manifest invalid")
+        known = self.manifests.get(path, {}) if "manifests" in value else self.blobs.get(path, {})
+        for part in parts:
+            if part["digest"] not in known:
+                return _error(400, "MANIFEST_BLOB_UNKNOWN", "blob unknown to registry", {"Digest": part["digest"]})
+        tag = None if reference.startswith("sha256:") else reference
+        self.put_manifest(path, request.body, request.headers.get("content-type", ""), tag)
+        headers = {"Docker-Content-Digest": digest, "Location": f"http://{self.host}/v2/{path}/manifests/{digest}"}
+        if self.referrers_api and value.get("subject"):
+            headers["OCI-Subject"] = value["subject"]["digest"]
+        return Reply(201, headers)
+
+    def _blob(self, request: Request, path: str, digest: str) -> Reply:
+        data = self.blobs.get(path, {}).get(digest)
+        if data is None:
+            return _error(404, "BLOB_UNKNOWN", "blob unknown to registry", digest)
+        headers = {"Content-Type": "application/octet-stream", "Docker-Content-Digest": digest}
+        wanted = re.fullmatch(r"bytes=([0-9]+)-", request.headers.get("range", ""))
+        if wanted and self.ranges:
+            start = int(wanted[1])
+            headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
+            return Reply(206, headers, data[start:])
+        return Reply(200, headers, data)
+
+    def _start_upload(self, request: Request, path: str, _: str) -> Reply:
+        if request.method != "POST":
+            return _error(405, "UNSUPPORTED", "the operation is unsupported")
+        query = parse_qs(urlsplit(request.path).query)
+        if "digest" in query:
+            return self._finish(path, request.body, query["digest"][0])
+        name = secrets.token_hex(8)
+        self.uploads[name] = b""
+        return self._progress(path, name)
+
+    def _upload(self, request: Request, path: str, name: str) -> Reply:
+        if name not in self.uploads:
+            return _error(404, "BLOB_UPLOAD_UNKNOWN", "blob upload unknown to registry")
+        self.uploads[name] += request.body
+        if request.method == "PATCH":
+            return self._progress(path, name)
+        if request.method != "PUT":
+            return _error(405, "UNSUPPORTED", "the operation is unsupported")
+        query = parse_qs(urlsplit(request.path).query)
+        return self._finish(path, self.uploads.pop(name), query.get("digest", [""])[0])
+
+    def _progress(self, path: str, name: str) -> Reply:
+        location = f"http://{self.host}/v2/{path}/blobs/uploads/{name}?_state={secrets.token_hex(4)}"
+        done = max(0, len(self.uploads[name]) - 1)
+        return Reply(202, {"Location": location, "Docker-Upload-UUID": name, "Range": f"0-{done}"})
+
+    def _finish(self, path: str, data: bytes, digest: str) -> Reply:
+        if digest_of(data) != digest:
+            return _error(400, "DIGEST_INVALID", "provided digest did not match uploaded content")
+        self.put_blob(path, data)
+        location = f"http://{self.host}/v2/{path}/blobs/{digest}"
+        return Reply(201, {"Location": location, "Docker-Content-Digest": digest})
+
+    def _tag_list(self, request: Request, path: str, _: str) -> Reply:
+        if path not in self.manifests and path not in self.blobs:
+            return _error(404, "NAME_UNKNOWN", "repository name not known to registry", {"name": path})
+        last = parse_qs(urlsplit(request.path).query).get("last", [""])[0]
+        tags = [tag for tag in sorted(self.tags.get(path, {})) if tag > last]
+        headers = {"Content-Type": "application/json"}
+        if len(tags) > self.page:
+            tags = tags[: self.page]
+            headers["Link"] = f'</v2/{path}/tags/list?last={tags[-1]}&n={self.page}>; rel="next"'
+        return Reply(200, headers, body_of({"name": path, "tags": tags or None}))
+
+    def _referrer_list(self, _request: Request, path: str, digest: str) -> Reply:
+        if not self.referrers_api:
+            return Reply(404, {"Content-Type": "text/plain; charset=utf-8"}, b"404 page not found\n")
+        entries = [
+            self._referrer(path, name)
+            for name, (data, _) in self.manifests.get(path, {}).items()
+            if (json.loads(data).get("subject") or {}).get("digest") == digest
+        ]
+        value = {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}
+        return Reply(200, {"Content-Type": OCI_INDEX}, body_of(value))
+
+
+def _error(code: int, error: str, message: str, detail: Any = None) -> Reply:
+    value = {"errors": [{"code": error, "message": message, "detail": detail}]}
+    return Reply(code, {"Content-Type": "application/json; charset=utf-8"}, body_of(value))
+
+
+def _basic(login: tuple[str, str] | None) -> str:
+    return f"Basic {base64.b64encode(':'.join(login or ('', '')).encode()).decode()}"
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that go away are what some tests are about."""
+
+
+def _handler(registry: RegistryServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _serve(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(self.command, self.path, headers, self._body(headers))
+            self._send(registry.reply(request))
+
+        do_GET = do_HEAD = do_PUT = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815 (http.server's names)
+
+        def _body(self, headers: dict[str, str]) -> bytes:
+            if headers.get("transfer-encoding") == "chunked":
+                return b"".join(self._chunks())
+            return self.rfile.read(int(headers.get("content-length", 0)))
+
+        def _chunks(self) -> Iterator[bytes]:
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                yield self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+
+        def _send(self, reply: Reply) -> None:
+            if reply.delay:
+                time.sleep(reply.delay)
+            if reply.cut_after is not None and reply.cut_after < 0:
+                self._close()
+                return
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            if "Content-Length" not in reply.headers:
+                self.send_header("Content-Length", str(len(reply.body)))
+            self.end_headers()
+            if self.command == "HEAD":
+                return
+            if reply.cut_after is None:
+                self.wfile.write(reply.body)
+            else:
+                self.wfile.write(reply.body[: reply.cut_after])
+                self.wfile.flush()
+                self._close()
+
+        def _close(self) -> None:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+        def log_message(self, *_: Any) -> None:
+            """`RegistryServer.requests` is the log."""
+
+    return Handler
+
+
+@contextmanager
+def running_registry(tls: ssl.SSLContext | None = None) -> Iterator[RegistryServer]:
+    """A registry that serves until the block ends."""
+    with RegistryServer(tls) as server:
+        yield server
