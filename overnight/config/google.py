@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
-from overnight.config.delivery import CloudBuildConfig
+from overnight.config.delivery import GONE_REGISTRY, CloudBuildConfig
 from overnight.config.section import Section, distinct
 from overnight.config.training import BudgetConfig, MonitoringConfig, PersistentResource, SchedulesConfig
 
@@ -89,8 +89,29 @@ class BigQueryConfig(Section):
     """A snapshot table is dropped after this many days; its exported Parquet in the shards bucket stays."""
 
 
+def _a_registry_that_exists(name: str) -> str:
+    """Container Registry's names look like any other."""
+    if re.match(GONE_REGISTRY, name):
+        raise ValueError("Container Registry (gcr.io) is gone; name a registry that exists")
+    return name
+
+
+ImageSource = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9.-]+\.[a-z]{2,}(:[0-9]+)?(/[a-z0-9._-]+)+$",
+        description="a host and at least the first part of a path, such as us-docker.pkg.dev/acme-shared",
+    ),
+    AfterValidator(_a_registry_that_exists),
+]
+
+
 class ArtifactRegistryConfig(Section):
-    """How long images and packages are kept."""
+    """How long images and packages are kept, and whose images jobs may run."""
+
+    allowed_registries: Annotated[list[ImageSource], AfterValidator(distinct)] = []
+    """Where training images may come from beside the environment's own repository and Google's training images:
+    everything under HOST/PATH, at a slash."""
 
     keep_recent_versions: int = Field(default=30, ge=1, le=1000, description="a count, 1 to 1000")
     """The newest versions of each image; KEEP always wins over DELETE."""

@@ -23,6 +23,8 @@ class Context:
     project_number: str | None = None
     registry: str | None = None
     """Where the environment's images stand: HOST/PROJECT/REPOSITORY."""
+    allowed_registries: tuple[str, ...] = ()
+    """Where images may come from beside it: HOST/PATH, and all below."""
     buckets: tuple[str, ...] = ()
     """Names of the environment's buckets; all of them stand in `region`."""
     persistent_resources: tuple[PersistentResource, ...] | None = None
@@ -44,6 +46,7 @@ def context_of(environment: Environment | None, today: date) -> Context:
         project_id=google.project_id,
         project_number=google.project_number,
         registry=names.repository_path("images"),
+        allowed_registries=tuple(google.artifact_registry.allowed_registries),
         buckets=tuple(names.bucket(purpose) for purpose in get_args(Purpose)),
         persistent_resources=tuple(item for item in google.persistent_resources if item.enabled),
         kms_key=names.key("training") if google.cmek.enabled else None,

@@ -2,18 +2,23 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from importlib.resources import files
 
+from overnight.images.errors import ImageError
+from overnight.images.reference import Reference, parse
+from overnight.images.reference_parts import GONE
 from overnight.jobs.context import PREBUILT_REGISTRIES, Context
 from overnight.jobs.findings import Check, Finding, error, warning
 from overnight.jobs.view import JobView, PoolView
 
 IMAGE_MISSING = error("image-missing", "A container has an image.", "1.1; API v1 protobuf (ContainerSpec)")
-IMAGE_FORM = error("image-form", "An image reference is HOST/PATH[:TAG][@sha256:DIGEST].", "docs/formats.md")
+IMAGE_FORM = error(
+    "image-form", "An image reference is HOST/PATH[:TAG][@sha256:DIGEST]; no registry is assumed.", "docs/formats.md"
+)
 IMAGE_GCR = error(
     "image-gcr",
     "Images stand in Artifact Registry: Container Registry (gcr.io) is shut down.",
@@ -22,9 +27,9 @@ IMAGE_GCR = error(
 IMAGE_UNPINNED = error(
     "image-unpinned", "An image is pinned by its digest: a tag may be another image tomorrow.", "5; docs/formats.md"
 )
-IMAGE_REGISTRY = warning(
+IMAGE_REGISTRY = error(
     "image-registry",
-    "The image comes from the environment's repository, or is one of Google's.",
+    "The image comes from the environment's repository, an allowed registry, or is one of Google's training images.",
     "0 rule 19, 4; config",
 )
 PACKAGE_IMAGE = error(
@@ -56,10 +61,8 @@ PREBUILT_SUPPORT = warning(
     "prebuilt-support", "A prebuilt image is still patched.", "0 rule 18; machine-learning/framework-support-policy"
 )
 
-_REFERENCE = re.compile(
-    r"(?P<host>[a-z0-9.-]+(:[0-9]+)?/)?(?P<path>[a-z0-9._/-]+?)(:(?P<tag>[\w][\w.-]{0,127}))?(@sha256:(?P<digest>[0-9a-f]{64}))?"
-)
-_PREBUILT = re.compile(r"(us|europe|asia)-docker\.pkg\.dev/vertex-ai/training/(?P<name>[a-z0-9.-]+?)(:(?P<tag>.+))?")
+PREBUILT = re.compile(r"(us|europe|asia)-docker\.pkg\.dev/vertex-ai/training/([a-z0-9.-]+)")
+"""HOST/PATH of the prebuilt images."""
 MAX_PACKAGES = 100
 
 
@@ -89,36 +92,45 @@ def image(job: JobView, context: Context) -> Iterator[Finding]:
         if pool.task_name != "containerSpec":
             continue
         where = pool.at("containerSpec", "imageUri")
-        match = _REFERENCE.fullmatch(pool.image)
         if not pool.image:
             said = "a container on Vertex AI is started from an image"
             yield IMAGE_MISSING.at(where, said, f"write {context.registry or 'HOST/PROJECT/REPOSITORY'}/NAME@sha256:…")
-        elif match is None:
-            yield IMAGE_FORM.at(where, f"{pool.image!r} is not an image reference", "write HOST/PATH/NAME@sha256:…")
         elif _is_gcr(pool.image):
             yield _gcr(pool)
         else:
-            yield from _chosen(pool, bool(match["digest"]), context)
+            try:
+                reference = parse(pool.image)
+            except ImageError as mistake:
+                yield IMAGE_FORM.at(where, mistake.problem, mistake.remedy or "write HOST/PATH/NAME@sha256:…")
+            else:
+                yield from _chosen(pool, reference, context)
 
 
-def _chosen(pool: PoolView, pinned: bool, context: Context) -> Iterator[Finding]:
+def _chosen(pool: PoolView, reference: Reference, context: Context) -> Iterator[Finding]:
     where = pool.at("containerSpec", "imageUri")
-    if prebuilt := _PREBUILT.fullmatch(pool.image.partition("@")[0]):
-        yield from _ends(pool, prebuilt["name"], context)
-    if not pinned:
+    if prebuilt := PREBUILT.fullmatch(reference.repository):
+        yield from _ends(pool, prebuilt[2], context)
+    if not reference.pinned and not pool.is_reduction_server:
         yield IMAGE_UNPINNED.at(
             where,
             "without a digest nobody can say later what was trained with: a tag may be moved at any time",
-            "add @sha256:… as the build printed it",
+            "write the digest with `overnight image pin`",
         )
-    google = any(f"-docker.pkg.dev/{project}/" in pool.image for project in PREBUILT_REGISTRIES)
-    if context.registry and not google and not pool.image.startswith(f"{context.registry}/"):
-        said = "the image does not come from the environment's repository: it is neither scanned nor built there"
-        yield IMAGE_REGISTRY.at(where, said, f"copy it to {context.registry}")
+    if context.registry and not _may_come_from(reference, (context.registry, *context.allowed_registries)):
+        said = "the image comes from a registry that is neither the environment's nor allowed: it is not built there"
+        remedy = f"build or copy it to {context.registry}, or allow it in google.artifact_registry.allowed_registries"
+        yield IMAGE_REGISTRY.at(where, said, remedy)
 
 
-def _is_gcr(reference: str) -> bool:
-    return bool(re.match(r"([a-z]+\.)?gcr\.io/", reference))
+def _may_come_from(reference: Reference, registries: Iterable[str]) -> bool:
+    google = reference.google
+    if google is not None and google.project in PREBUILT_REGISTRIES:
+        return True
+    return any(f"{reference.repository}/".startswith(f"{registry}/") for registry in registries)
+
+
+def _is_gcr(text: str) -> bool:
+    return GONE.fullmatch(text.partition("/")[0]) is not None
 
 
 def _gcr(pool: PoolView) -> Finding:
@@ -134,7 +146,8 @@ def package(job: JobView, context: Context) -> Iterator[Finding]:
             continue
         yield from _package_fields(pool)
         where = pool.at("pythonPackageSpec", "executorImageUri")
-        match = _PREBUILT.fullmatch(pool.image)
+        name, _, tag = pool.image.partition(":")
+        match = PREBUILT.fullmatch(name)
         if not pool.image:
             said = "a Python package does without a Dockerfile, not without a container: it is installed into one"
             yield PACKAGE_IMAGE.at(
@@ -142,13 +155,13 @@ def package(job: JobView, context: Context) -> Iterator[Finding]:
             )
         elif _is_gcr(pool.image):
             yield _gcr(pool)
-        elif match is None or match["name"] not in prebuilt_images():
+        elif match is None or match[2] not in prebuilt_images():
             said = "this is none of the prebuilt training images, and a package runs in no other"
             yield PREBUILT_UNKNOWN.at(where, said, "use containerSpec with your own image")
         else:
-            if match["tag"] != "latest":
+            if tag != "latest":
                 yield PREBUILT_TAG.at(where, "prebuilt images are used with :latest only", "write :latest")
-            yield from _ends(pool, match["name"], context)
+            yield from _ends(pool, match[2], context)
 
 
 def _package_fields(pool: PoolView) -> Iterator[Finding]:

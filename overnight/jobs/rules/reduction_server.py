@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator
 
+from overnight.images.errors import ImageError
+from overnight.images.reference import parse
 from overnight.jobs.context import Context
 from overnight.jobs.findings import Check, Finding, error, warning
 from overnight.jobs.rules.egress import gbps
@@ -14,6 +16,11 @@ GPUDIRECT = ("a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g", "a4-highgpu-8g"
 
 REDUCTION_POOL = error(
     "reduction-server-pool", "Reduction Server is pool 2.", "0 rule 1, 1.3; training/distributed-training"
+)
+REDUCTION_TAG = error(
+    "reduction-server-tag",
+    "Google's Reduction Server image is named by its digest: its one tag, latest, moves.",
+    "1.3, 5; docs/formats.md",
 )
 REDUCTION_ACCELERATOR = error(
     "reduction-server-accelerator", "Reducers have no accelerators.", "1.3; training/distributed-training"
@@ -77,6 +84,22 @@ def place(job: JobView, context: Context) -> Iterator[Finding]:
             yield REDUCTION_COMMAND.at(where, "the image starts by itself", "remove it")
 
 
+def image(job: JobView, context: Context) -> Iterator[Finding]:
+    """That it is the same image tomorrow."""
+    for pool in job.reduction_servers:
+        if pool.task_name != "containerSpec":
+            continue
+        try:
+            reference = parse(pool.image)
+        except ImageError:
+            continue  # image-form says so
+        if not reference.pinned:
+            said = "Google may move the tag on any day, and the reducers would be others than those that were tested"
+            named = reference if reference.tag else f"{reference}:latest"
+            remedy = f"write the digest that `overnight image resolve {named}` prints today"
+            yield REDUCTION_TAG.at(pool.at("containerSpec", "imageUri"), said, remedy)
+
+
 def use(job: JobView, context: Context) -> Iterator[Finding]:
     """Whether it is of any use to these workers."""
     server = next(job.reduction_servers, None)
@@ -118,4 +141,4 @@ def _bandwidth(job: JobView, server: PoolView) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Check, ...] = ()
-CLOUD_CHECKS: tuple[Check, ...] = (place, use)
+CLOUD_CHECKS: tuple[Check, ...] = (place, image, use)
