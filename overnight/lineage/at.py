@@ -56,6 +56,7 @@ def answer(reign: Reign) -> dict[str, Any]:
         "run_id": reign.version.run_id,
         "weights_sha256": reign.version.weights_sha256,
         "images": [image["reference"] for image in record["images"]],
+        "trainer_image": record.get("trainer_image"),
         "environment_sha256": record["environment"]["sha256"],
         "git": record["git"],
         "snapshot": record["snapshot"],

@@ -10,6 +10,7 @@ from overnight.lineage.data_audit import shard_set_node, snapshot_node
 from overnight.lineage.environment import with_digest
 from overnight.lineage.git import git_state, has_commit
 from overnight.lineage.record import RUN_FORMAT
+from overnight.lineage.trainer_image import image_nodes
 from overnight.lineage.tree import Node, digest_problems, flat
 from overnight.models.promotions import FILE, Decision, entries
 from overnight.models.registry import WEIGHTS, ModelVersion
@@ -84,6 +85,7 @@ def _run_node(places: Places, run_id: str, source: Path, problems: tuple[str, ..
         *_file_nodes(folder, record),
         _settings_node(record),
         _environment_node(record),
+        *image_nodes(folder, record, places.checkout),
         _git_node(places.checkout, record["git"]),
         snapshot_node(places.root, record["snapshot"]),
         shard_set_node(places.root, record["shard_set"], deep),

@@ -10,6 +10,7 @@ from overnight.errors import OvernightError
 from overnight.files import canonical_json, read_json, sha256_file, write_atomically
 from overnight.lineage.environment import python_environment
 from overnight.lineage.git import git_state
+from overnight.lineage.trainer_image import said_image
 
 RUN_FORMAT = "overnight.run/1"
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
@@ -62,7 +63,7 @@ def assemble(folder: Path, facts: RunFacts) -> dict[str, Any]:
     """The content of `run.json`. Fields that only a finished training knows are null for other runs.
 
     Raises OvernightError when the snapshot is gone, when a file of the trainer is not what its format says, or
-    when the training read another snapshot than the job was given.
+    when the training read another snapshot, or ran in another image, than the job was given.
     """
     snapshot = read_json(facts.snapshot / "manifest.json", "overnight.snapshot/1")
     result = _optional(folder / "result.json", "overnight.result/1")
@@ -75,6 +76,8 @@ def assemble(folder: Path, facts: RunFacts) -> dict[str, Any]:
             where=str(folder / "result.json"),
             remedy="name the snapshot in the spec's overnight block only, not in args",
         )
+    images = [_image(pool, reference) for pool, reference in facts.images]
+    trainer_image = said_image(result, images, folder / "result.json")
     git = git_state(Path.cwd())
     return {
         "format": RUN_FORMAT,
@@ -91,7 +94,8 @@ def assemble(folder: Path, facts: RunFacts) -> dict[str, Any]:
         },
         "model": facts.model,
         "pipeline_run": None,
-        "images": [_image(pool, reference) for pool, reference in facts.images],
+        "images": images,
+        "trainer_image": trainer_image,
         "environment": python_environment(),
         "git": asdict(git) if git else None,
         "snapshot": {

@@ -43,9 +43,15 @@ def answer_lines(answer: dict[str, Any]) -> list[Text]:
 
 
 def _what_ran(answer: dict[str, Any]) -> dict[str, str]:
-    if answer["images"]:
-        return {"images": ", ".join(answer["images"])}
-    return {"environment": f"sha256 {answer['environment_sha256']} (processes of this machine, no image)"}
+    if not answer["images"]:
+        return {"environment": f"sha256 {answer['environment_sha256']} (processes of this machine, no image)"}
+    shown = {"images": ", ".join(answer["images"])}
+    image = answer["trainer_image"]
+    if image is None:
+        return {**shown, "environment": f"sha256 {answer['environment_sha256']} (no training told of an image)"}
+    shown["trainer image"] = " ".join(str(image[name]) for name in ("name", "digest") if image[name]) or "not known"
+    shown["image commit"] = f"{image['revision']} of {image['source']}" if image["revision"] else "not known"
+    return shown
 
 
 def _pairs(values: dict[str, Any]) -> str:

@@ -1,11 +1,12 @@
 """A whole root as docs/formats.md draws it: images, labels, snapshot, run, version, promotion; all real files."""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import tarfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -263,6 +264,26 @@ def train():
         return run
 
     return make
+
+
+@pytest.fixture
+def in_an_image():
+    """Has the result and the record of the world's run, or of another, say that it ran in an image of `revision`."""
+
+    def change(world: World, revision: str, run: Path | None = None) -> dict[str, Any]:
+        run = run or world.run
+        digest = f"sha256:{'0a' * 32}"
+        reference = f"localhost:5005/images/trainer-cpu@{digest}"
+        source = "https://example.com/team/code"
+        image = {"reference": reference, "digest": digest, "name": "trainer-cpu", "source": source}
+        image |= {"revision": revision, "cpu": "baseline"}
+        result = json.loads((run / "result.json").read_text())
+        write_json(run / "result.json", {**result, "image": image})
+        snapshot = world.root / "snapshots" / world.snapshot
+        write_record(run, replace(facts(world.root, snapshot, run.name), images=((0, reference),)))
+        return image
+
+    return change
 
 
 @pytest.fixture(name="git")

@@ -63,6 +63,59 @@ def test_images_are_recorded_as_the_spec_names_them(world, snapshot, facts):
     assert [image["digest"] for image in record["images"]] == [digest, None]
 
 
+DIGEST, OTHER = f"sha256:{'0a' * 32}", f"sha256:{'0b' * 32}"
+SAID = {
+    "reference": f"localhost:5005/images/trainer-cpu@{DIGEST}",
+    "digest": DIGEST,
+    "name": "trainer-cpu",
+    "source": "https://example.com/team/code",
+    "revision": "c0ffee",
+    "cpu": "baseline",
+}
+
+
+def says(world, image) -> None:
+    """What the trainer's result says of its image."""
+    path = world.run / "result.json"
+    path.write_bytes(canonical_json({**json.loads(path.read_text()), "image": image}))
+
+
+def test_the_image_that_the_trainer_ran_in_is_recorded(world, snapshot, facts):
+    says(world, SAID)
+    images = ((0, f"localhost:5005/images/trainer-cpu@{DIGEST}"), (1, f"localhost:5005/images/other@{OTHER}"))
+    record = assemble(world.run, replace(facts(world.root, snapshot), images=images))
+    assert record["trainer_image"] == SAID
+    assert record["images"][0]["digest"] == DIGEST
+    assert record["git"]["repository"] == "https://example.com/team/code.git"
+
+
+@pytest.mark.parametrize("image", [None, "absent"])
+def test_a_training_outside_an_image_is_recorded_without(image, world, snapshot, facts):
+    if image is None:
+        says(world, None)
+    images = ((0, f"localhost:5005/images/trainer-cpu@{DIGEST}"),)
+    assert assemble(world.run, replace(facts(world.root, snapshot), images=images))["trainer_image"] is None
+
+
+@pytest.mark.parametrize(
+    ("said", "images", "words"),
+    [
+        (OTHER, ((0, f"h/p@{DIGEST}"),), f"the training ran in image {OTHER}, the job was given {DIGEST}"),
+        (DIGEST, ((0, f"h/p@{OTHER}"), (1, f"h/p@{DIGEST}")), f"ran in image {DIGEST}, the job was given {OTHER}"),
+        (DIGEST, ((0, "h/p:latest"),), f"ran in image {DIGEST}, the job was given of no known digest"),
+        (DIGEST, (), f"ran in image {DIGEST}, the job was given of no known digest"),
+        (None, ((0, f"h/p@{DIGEST}"),), f"ran in image of no known digest, the job was given {DIGEST}"),
+    ],
+)
+def test_a_training_that_ran_in_another_image_is_told(said, images, words, world, snapshot, facts):
+    says(world, {**SAID, "digest": said})
+    with pytest.raises(OvernightError) as caught:
+        assemble(world.run, replace(facts(world.root, snapshot), images=images))
+    assert words in caught.value.sentence
+    assert caught.value.sentence.startswith(f"{world.run / 'result.json'}: ")
+    assert caught.value.sentence.endswith("pin the image in the spec's imageUri of pool 0 only, not in its env.")
+
+
 def test_a_training_that_read_another_snapshot_is_told(world, snapshot, facts):
     manifest = json.loads((snapshot / "manifest.json").read_text())
     (snapshot / "manifest.json").write_bytes(canonical_json({**manifest, "created": "2026-03-04T00:00:00Z"}))
