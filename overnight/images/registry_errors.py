@@ -16,6 +16,10 @@ class NotFound(ImageError):
     """The registry has no such repository, tag, digest or blob."""
 
 
+class OtherBytes(ImageError):
+    """What the registry serves is not what was named."""
+
+
 class Denied(ImageError):
     """The registry knows no reason to let us."""
 
@@ -92,12 +96,21 @@ def denied(host: str, path: str, answer: Answer, *, push: bool, source: str | No
     )
 
 
-def digest_differs(where: str, asked: str, served: str) -> ImageError:
+def digest_differs(where: str, asked: str, served: str) -> OtherBytes:
     """Bytes that are not the bytes that were named."""
-    return ImageError(
+    return OtherBytes(
         f"the registry serves other bytes: {asked} was named and {served} came",
         where=where,
         remedy="do not use them; build or copy the image again",
+    )
+
+
+def header_differs(where: str, header: str, served: str) -> ImageError:
+    """A body that is not what its own header says."""
+    return ImageError(
+        f"the registry serves other bytes: its header Docker-Content-Digest says {header!r:.80} and {served} came",
+        where=where,
+        remedy="do not use them; look at the registry, or at a proxy before it",
     )
 
 
