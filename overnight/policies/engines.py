@@ -48,6 +48,8 @@ class Regorus:
         try:
             return engine.eval_rule(f"data.{rule}")
         except RuntimeError as error:
+            if str(error).startswith("not a valid rule path"):  # no file has such a rule: undefined, as OPA says
+                return None
             raise PolicyError(*_regorus_words(error, rule)) from error
 
     def hold(self, tests: Sequence[str]) -> dict[str, bool]:
