@@ -200,6 +200,21 @@ def test_a_day_may_stand_in_quotes(tmp_path: Path, day: str) -> None:
         ),
         ("bucket_names: {}", "bucket_names: {x: a-b-c}", "known fields: data, shards, staging, models, logs."),
         ("analysts: [", 'analysts: ["allUsers", ', "analysts[0]: 'allUsers' does not fit; give a named IAM principal"),
+        (
+            "allowed_registries: []",
+            "allowed_registries: [us-docker.pkg.dev]",
+            "allowed_registries[0]: 'us-docker.pkg.dev' does not fit; give a host and at least the first part of a path",
+        ),
+        (
+            "allowed_registries: []",
+            "allowed_registries: [eu.gcr.io/acme]",
+            "allowed_registries[0]: Container Registry (gcr.io) is gone; name a registry that exists",
+        ),
+        (
+            "allowed_registries: []",
+            "allowed_registries: [us-docker.pkg.dev/acme, us-docker.pkg.dev/acme]",
+            "allowed_registries: ",
+        ),
     ],
 )
 def test_inside_lists_and_optional_sections_the_field_is_named_as_well(
