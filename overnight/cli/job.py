@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from overnight.cli import job_submit, job_watch
 from overnight.cli.context import DEFAULT_CONFIG, ConfigOption, JsonOption, NowOption, environment, moment, print_json
+from overnight.cli.findings import Row, findings_table, results_console
 from overnight.wording import counted
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ PlacesArgument = Annotated[
     list[Path], typer.Argument(metavar="FILE_OR_FOLDER…", help="Job specs, and folders with *.yaml files.")
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with 2 for warnings too.")]
-PIPE_COLUMNS = 200
-"""Where there is no terminal to fit into."""
 
 
 def register(app: typer.Typer) -> None:
@@ -75,11 +72,9 @@ def _context(config: Path, now: str | None) -> "Context":
 
 
 def _show(reports: list["Report"], errors: int, warnings: int) -> None:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=PIPE_COLUMNS)
+    console = results_console()
     if errors or warnings:
-        console.print(_table(reports))
+        console.print(findings_table([row for report in reports for row in _rows(report)]))
     for report in reports:
         for quota in report.quotas:
             note = f" ({quota.note})" if quota.note else ""
@@ -98,54 +93,15 @@ def _show(reports: list["Report"], errors: int, warnings: int) -> None:
     )
 
 
-def _table(reports: list["Report"]) -> Table:
-    from overnight.jobs.document import dotted
-
-    table = Table()
-    table.add_column("where", overflow="fold")
-    table.add_column("field", overflow="fold")
-    table.add_column("rule", no_wrap=True)
-    table.add_column("severity", no_wrap=True)
-    table.add_column("what is wrong")
-    table.add_column("remedy")
-    for report in reports:
-        for finding in report.findings:
-            line = report.line(finding)
-            style = "red" if finding.severity == "error" else "yellow"
-            table.add_row(
-                f"{report.path}:{line}" if line else str(report.path),
-                dotted(finding.path),
-                finding.rule,
-                f"[{style}]{finding.severity}[/]",
-                _escaped(finding.message),
-                _escaped(finding.remedy),
-            )
-    return table
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+def _rows(report: "Report") -> list[Row]:
+    return [Row(report.path, report.line(finding), finding) for finding in report.findings]
 
 
 def _facts(report: "Report") -> dict[str, Any]:
-    from overnight.jobs.document import dotted
-
     return {
         "path": str(report.path),
         "for_the_cloud": report.for_the_cloud,
         "region": report.region,
-        "findings": [
-            {
-                "rule": finding.rule,
-                "severity": finding.severity,
-                "line": report.line(finding),
-                "field": dotted(finding.path),
-                "message": finding.message,
-                "remedy": finding.remedy,
-            }
-            for finding in report.findings
-        ],
+        "findings": [row.facts() for row in _rows(report)],
         "quotas": [{"metric": quota.metric, "amount": quota.amount, "note": quota.note} for quota in report.quotas],
     }

@@ -21,7 +21,7 @@ app = typer.Typer(
 
 # One module a verb group; each has `register(app)`.
 VERBS = (
-    *("import_", "shards", "snapshot", "image", "pipeline", "job", "run", "model", "predict"),
+    *("import_", "shards", "snapshot", "image", "build", "pipeline", "job", "run", "model", "predict"),
     *("lineage", "report", "demo", "vertex"),
 )
 
