@@ -5,8 +5,11 @@ import importlib
 import typer
 
 COMMANDS: tuple[str, ...] = (
+    "image_build",
+    "image_registry",
     "image_pin",
     "image_release",
+    "image_resolve",
 )
 """Modules of overnight.cli; each has `add(group)`."""
 

@@ -19,6 +19,7 @@ from overnight.images.registry_errors import (
     NotFound,
     digest_differs,
     digest_is_missing,
+    header_differs,
     refused,
     repository_is_missing,
     tag_is_missing,
@@ -231,7 +232,7 @@ def _check_digest(where: str, reference: str, answer: Answer, digest: str) -> No
     if DIGEST.fullmatch(reference) and digest != reference:
         raise digest_differs(where, reference, digest)
     if header is not None and header != digest:
-        raise digest_differs(where, f"{header!r:.80} in the header Docker-Content-Digest", digest)
+        raise header_differs(where, header, digest)
 
 
 def _json(answer: Answer, where: str) -> dict[str, Any]:
