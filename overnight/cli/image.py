@@ -6,6 +6,8 @@ import typer
 
 COMMANDS: tuple[str, ...] = (
     "image_build",
+    "image_inspect",
+    "image_sbom",
     "image_registry",
     "image_pin",
     "image_release",
