@@ -27,8 +27,7 @@ deny contains lib.message(
 
 pushed(command) := {target |
 	build.program(command) in build.container_programs
-	some verb in array.slice(command.words, 1, 3)
-	verb == "push"
+	is_push(command.words)
 	plain := [word | some word in command.words; not startswith(word, "-")]
 	target := trim_prefix(plain[count(plain) - 1], "docker://")
 } | {target |
@@ -40,6 +39,13 @@ pushed(command) := {target |
 	build.builds_image(command)
 	pushes_itself(command)
 	some target in build.values(command, {"--tag", "-t"})
+}
+
+is_push(words) if words[1] == "push"
+
+is_push(words) if {
+	words[1] in {"image", "manifest"}
+	words[2] == "push"
 }
 
 pushes_itself(command) if "--push" in command.words
