@@ -77,7 +77,8 @@ class Attester:
     config: str
     """The build file, relative to the checkout."""
     substitutions: Mapping[str, str]
-    base_images: tuple[str, ...]
+    base_images: Mapping[str, tuple[str, ...]]
+    """By the image's HOST/PATH:TAG."""
 
     def attest(self, image: Pushed) -> str | None:
         """Attach the attestation; a sentence instead when there is no commit to name. Raises ImageError."""
@@ -97,7 +98,7 @@ class Attester:
             build_id=self.build_id,
             config=self.config,
             substitutions=self.substitutions,
-            base_images=self.base_images,
+            base_images=self.base_images.get(image.name, ()),
         )
         attest(registry_for(reference), reference, provenance, key_pair(self.key))
         return None

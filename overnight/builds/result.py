@@ -119,7 +119,7 @@ class Record:
         if failure:
             build.status_detail = failure.detail
             build.failure_info.detail = failure.detail
-            build.failure_info.type = build.FailureInfo.FailureType.Value(failure.kind)
+            build.failure_info.type_ = build.FailureInfo.FailureType.Value(failure.kind)
         self._start(build.finish_time)
         write_atomically(path, canonical_json(_plain(build)))
         return BuildResult(

@@ -155,7 +155,7 @@ class _Running:
 
     def judged(self, index: int, step: Any, ended: Exit) -> Failure | None:
         """Whether the build goes on after a step."""
-        name = f'build step {index} "{step.id or step.name}"'
+        name = f'build step {index} "{step.id or expand(step.name, self.values, dynamic=True, loose=True)}"'
         if ended.timed_out:
             if time.monotonic() >= self.deadline:
                 return Failure("TIMEOUT", f"{name} was running when the build's {duration(self.seconds)} were over")

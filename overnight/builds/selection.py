@@ -1,43 +1,42 @@
 """Build only some images of a file: the steps of each are named after it, all others are shared."""
 
+import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from overnight.builds.errors import BuildError
+from overnight.builds.file import BuildFile
 from overnight.builds.substitutions import expand
 
 ALL = "all"
 
 
-def image_names(build: Any, values: Mapping[str, str]) -> list[str]:
-    """Names of the images that a protobuf Build pushes: the last part of HOST/PATH/NAME:TAG."""
-    expanded = [expand(text, values, dynamic=True, loose=True) for text in build.images]
+def image_names(build: BuildFile, values: Mapping[str, str]) -> list[str]:
+    """Names of the images that a build pushes: the last part of HOST/PATH/NAME:TAG."""
+    expanded = [expand(text, values, dynamic=True, loose=True) for text in build.data.get("images", [])]
     return [text.rpartition("/")[2].partition("@")[0].partition(":")[0] for text in expanded]
 
 
-def select(build: Any, wanted: Sequence[str], values: Mapping[str, str], where: str) -> Any:
-    """The Build without the other images: their entries in `images`, their steps, and waiting for those.
+def select(build: BuildFile, wanted: Sequence[str], values: Mapping[str, str]) -> BuildFile:
+    """The build without the other images: their entries in `images`, their steps, and waiting for those.
 
     No name, or `all`, is every image. Raises BuildError for a name that is none of the file's images.
     """
     names = image_names(build, values)
     if unknown := [name for name in wanted if name not in (*names, ALL)]:
         known = f"give one of: {', '.join(names)}" if names else "this file has no `images`"
-        raise BuildError(f"{unknown[0]!r} is none of the images that are built here", where=where, remedy=known)
+        raise BuildError(
+            f"{unknown[0]!r} is none of the images that are built here", where=str(build.path), remedy=known
+        )
     if not wanted or ALL in wanted:
         return build
-    selected = type(build)()
-    selected.CopyFrom(build)
     others = set(names) - set(wanted)
-    dropped = {step.id for step in build.steps if owner(step.id, names) in others}
-    kept = [step for step in selected.steps if step.id not in dropped]
-    for step in kept:
-        _stop_waiting(step, dropped)
-    images = [text for text, name in zip(build.images, names, strict=True) if name in wanted]
-    del selected.steps[:], selected.images[:]
-    selected.steps.extend(kept)
-    selected.images.extend(images)
-    return selected
+    dropped = {step.get("id") for step in build.steps if owner(step.get("id", ""), names) in others}
+    data = copy.deepcopy(build.data)
+    data["images"] = [text for text, name in zip(data["images"], names, strict=True) if name in wanted]
+    data["steps"] = [_without(step, dropped) for step in data["steps"] if step.get("id") not in dropped]
+    return replace(build, data=data, message=_message(build.message, data))
 
 
 def owner(step_id: str, names: Sequence[str]) -> str | None:
@@ -46,9 +45,16 @@ def owner(step_id: str, names: Sequence[str]) -> str | None:
     return max(fitting, key=len, default=None)
 
 
-def _stop_waiting(step: Any, dropped: set[str]) -> None:
-    left = [name for name in step.wait_for if name not in dropped]
-    if step.wait_for and not left:
-        left = ["-"]  # an empty list would mean: wait for every step before
-    del step.wait_for[:]
-    step.wait_for.extend(left)
+def _without(step: dict[str, Any], dropped: set[str | None]) -> dict[str, Any]:
+    """The step waiting only for what is still there."""
+    if not step.get("waitFor"):
+        return step
+    left = [name for name in step["waitFor"] if name not in dropped]
+    return {**step, "waitFor": left or ["-"]}  # an empty list would mean: wait for every step before
+
+
+def _message(message: Any, data: dict[str, Any]) -> Any:
+    from google.protobuf import json_format
+
+    kind = type(message)
+    return kind.wrap(json_format.ParseDict(data, kind.pb(kind())))

@@ -16,6 +16,7 @@ WORKSPACE = "/workspace"
 DOCKER_IMAGE = re.compile(r"(?:^|/)cloud-builders/docker(?:[:@]|$)|^docker(?:[:@]|$)")
 """Images whose entrypoint is docker itself."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where this process has no PATH itself."""
 NETWORK = re.compile(
     r"(?i:https?_proxy|no_proxy|all_proxy)|PIP_\w+|UV_\w+|npm_config_\w+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE"
     r"|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|TMPDIR|TZ"
@@ -126,7 +127,7 @@ def base_environment(outer: Mapping[str, str], place: Place) -> dict[str, str]:
     kept.setdefault("PIP_CACHE_DIR", str(home / ".cache" / "pip"))
     return {
         **kept,
-        "PATH": f"{place.programs}:{Path(sys.executable).parent}:{SYSTEM_PATH}",
+        "PATH": f"{place.programs}:{Path(sys.executable).parent}:{outer.get('PATH', SYSTEM_PATH)}",
         "HOME": str(place.home),
         "LANG": "C.UTF-8",
     }
