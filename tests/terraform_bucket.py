@@ -1,6 +1,6 @@
-"""A Cloud Storage bucket for Terraform's own gcs backend: states, and the locks on them.
+"""A Cloud Storage bucket: for Terraform's gcs backend, its states and the locks on them; for releases of images.
 
-Just the requests that the backend makes, with what a lock rests on: `ifGenerationMatch`, which writes only what is not
+Just the requests that the two make, with what a lock rests on: `ifGenerationMatch`, which writes only what is not
 there yet and deletes only what is still the same (docs: "Request preconditions").
 """
 
@@ -84,6 +84,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """List, read about or read an object."""
         prefix = self.query.get("prefix", "")
+        if self.path_.startswith("/download/") and self.query.get("alt") == "media":
+            name = self.path_.removeprefix(f"/download/storage/v1/b/{self.bucket.name}/o/")
+            self.answer(lambda: self.bucket.get(name))
+            return
         if self.path_ == f"/storage/v1/b/{self.bucket.name}/o":
             names = sorted(name for name in self.bucket.objects if name.startswith(prefix))
             self.answer(lambda: {"kind": "storage#objects", "items": [self.bucket.metadata(name) for name in names]})
@@ -96,8 +100,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Upload an object: its description and its content in one body."""
         head = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
-        _, content = BytesParser().parsebytes(head + self.body()).get_payload()
-        name = self.query["name"]
+        about, content = BytesParser().parsebytes(head + self.body()).get_payload()
+        # Terraform's client names the object in the query, the one for Python in its description.
+        name = self.query.get("name") or json.loads(about.get_payload())["name"]
 
         def upload() -> dict[str, Any]:
             self.bucket.put(name, content.get_payload(decode=True), self.query.get("ifGenerationMatch"))
@@ -158,6 +163,6 @@ def serving(name: str) -> Iterator[Bucket]:
     handler = type("BucketHandler", (Handler,), {"bucket": bucket})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         bucket.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield bucket
         server.shutdown()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,9 +94,23 @@ def _digests(
     if offline:
         pin_sources.chosen(references, image)
         return {}
-    from overnight.images.resolve import resolve
+    return pin_sources.resolved(references, image, partial(_today, own=_own_repository(config)))
 
-    return pin_sources.resolved(references, image, resolve)
+
+def _own_repository(config: Path) -> str:
+    """Without an environment file, if none was named, every image is somebody else's."""
+    from overnight.images.local import LOCAL_REPOSITORY, repository_of
+
+    known = config != DEFAULT_CONFIG or config.exists()
+    return repository_of(environment(config)) if known else LOCAL_REPOSITORY
+
+
+def _today(reference: "Reference", own: str) -> "Reference":
+    """What a tag means now. Of others' images an index will do, which fits every platform; ours have none."""
+    from overnight.images.resolve import Wanted, resolve
+
+    ours = reference.repository.startswith(f"{own}/")
+    return resolve(reference, wanted=Wanted(allow_index=not ours, own=own))
 
 
 def _of_build(build_id: str, config: Path) -> dict[str, str]:

@@ -33,7 +33,7 @@ def from_local_build(root: Path, build_id: str) -> dict[str, str]:
 
     path = root / "builds" / f"{_checked(build_id)}.json"
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes()) or None  # an empty list would be taken for an empty build
         build = json_format.ParseDict(content, cloudbuild_v1.Build.pb(cloudbuild_v1.Build()))
     except FileNotFoundError:
         remedy = "give the id that `overnight image build --local` printed"
@@ -58,7 +58,7 @@ def _got(name: str, where: str, client: Any) -> Any:
         InvalidArgument,
         NotFound,
         ServiceUnavailable,
-        Unauthenticated,
+        Unauthorized,
     )
     from google.api_core.retry import Retry, if_exception_type
     from google.auth.exceptions import GoogleAuthError
@@ -72,7 +72,7 @@ def _got(name: str, where: str, client: Any) -> Any:
         project, region = name.split("/")[1:4:2]
         said = f"project {project} has no such build in {region}"
         raise ImageError(said, where=where, remedy="give the id that the build printed, or another --config") from None
-    except (GoogleAuthError, Unauthenticated) as error:
+    except (GoogleAuthError, Unauthorized) as error:
         said = f"there are no usable Google credentials ({_first_line(error)})"
         raise ImageError(said, where=where, remedy="log in with: gcloud auth application-default login") from None
     except Forbidden:
