@@ -20,7 +20,7 @@ Status with_bytes(const Places& places, std::size_t i, Worker& worker, Use use) 
 
 std::size_t sample_bytes(const Output& output) {
     const auto size = static_cast<std::size_t>(output.size);
-    return size * size * 3 * (output.normalised ? sizeof(float) : 1);
+    return size * size * 3 * bytes_of(output.number);
 }
 
 Cut cut_of(const Batch& batch, std::size_t i) {

@@ -14,6 +14,8 @@
 
 #include "batch.hpp"
 #include "jpeg_decoder.hpp"
+#include "jpeg_planes.hpp"
+#include "planar.hpp"
 #include "tar_index.hpp"
 
 namespace nb = nanobind;
@@ -95,13 +97,22 @@ Places places_of(const Reader& reader, const Array<const std::int32_t, 1>& file,
     return {reader.files, count, file.data(), offset.data(), size.data()};
 }
 
+Number number_of(nb::dlpack::dtype type) {
+    using Code = nb::dlpack::dtype_code;
+    const auto is = [&](Code code, int bits) { return type.code == static_cast<std::uint8_t>(code) && type.bits == bits; };
+    if (is(Code::UInt, 8)) return Number::uint8;
+    if (is(Code::Float, 32)) return Number::float32;
+    if (is(Code::Float, 16)) return Number::float16;
+    require(is(Code::Bfloat, 16), "out must be uint8, float32, float16 or bfloat16");
+    return Number::bfloat16;
+}
+
 Output output_of(nb::handle out, std::size_t count, bool channels_last, std::array<float, 3> mean,
                  std::array<float, 3> std) {
     using AnyOut = nb::ndarray<nb::ndim<4>, nb::c_contig, nb::device::cpu>;
     const auto array = nb::cast<AnyOut>(out);
     Output output;
-    output.normalised = array.dtype() == nb::dtype<float>();
-    require(output.normalised || array.dtype() == nb::dtype<std::uint8_t>(), "out must be uint8 or float32");
+    output.number = number_of(array.dtype());
     output.layout = channels_last ? Layout::nhwc : Layout::nchw;
     const std::size_t side = array.shape(2);
     const std::size_t channels = channels_last ? array.shape(3) : array.shape(1);
@@ -196,6 +207,43 @@ nb::tuple decode_region(const Bytes& file, int eighths, std::array<int, 4> regio
     return nb::make_tuple(numpy(packed.data(), {rows, row / channels, channels}), status_name(status));
 }
 
+// A picture's planes by the own decoder with one instruction set's kernels; None: it is none of its files.
+nb::object own_planes(const Bytes& file, int side, const std::string& instructions) {
+    require(side == 1 || side == 2 || side == 4 || side == 8, "side must be 1, 2, 4 or 8");
+    const Kernels* chosen = kernels_named(instructions.c_str());
+    require(chosen != nullptr, "this machine or build has no kernels of that name");
+    PlanarMaker maker(*chosen);
+    PlanarMaker::Planes planes;
+    const std::optional<Status> status = maker.planes({file.data(), file.shape(0)}, side, planes);
+    if (!status) return nb::none();
+    nb::list made;
+    for (std::size_t k = 0; *status == Status::ok && k < static_cast<std::size_t>(planes.frame.components); ++k) {
+        made.append(numpy(planes.samples[k].data(), {planes.samples[k].size() / planes.stride[k], planes.stride[k]}));
+    }
+    return nb::make_tuple(made, status_name(*status));
+}
+
+// The same by libjpeg: (side, samples) of each component.
+nb::tuple reference_planes(const Bytes& file, int eighths) {
+    std::vector<LibjpegPlane> planes;
+    const Status status = libjpeg_planes({file.data(), file.shape(0)}, eighths, planes);
+    nb::list made;
+    for (const LibjpegPlane& plane : planes) {
+        if (status != Status::ok) break;
+        made.append(nb::make_tuple(plane.side, numpy(plane.samples.data(), {static_cast<std::size_t>(plane.height),
+                                                                            static_cast<std::size_t>(plane.width)})));
+    }
+    return nb::make_tuple(made, status_name(status));
+}
+
+std::vector<std::string> instruction_sets() {
+    std::vector<std::string> names;
+    for (const char* name : {"baseline", "avx2", "neon"}) {
+        if (kernels_named(name) != nullptr) names.emplace_back(name);
+    }
+    return names;
+}
+
 nb::tuple scan(const std::string& path) {
     TarIndex index;
     {
@@ -246,5 +294,8 @@ NB_MODULE(_native, module) {
             self.threads->close();
         });
     module.def("decode_region", &decode_region, "file"_a, "eighths"_a, "region"_a);
+    module.def("own_planes", &own_planes, "file"_a, "side"_a, "instructions"_a);
+    module.def("reference_planes", &reference_planes, "file"_a, "eighths"_a);
+    module.attr("INSTRUCTION_SETS") = nb::cast(instruction_sets());
     module.def("scan_tar", &scan, "path"_a);
 }

@@ -1,6 +1,7 @@
 #include "resample.hpp"
 
 #include "arithmetic.hpp"
+#include "numbers.hpp"
 #include "transpose.hpp"
 
 namespace overnight {
@@ -50,17 +51,10 @@ template <class Arithmetic, class In>
 
 std::uint8_t to_byte(float sample) { return static_cast<std::uint8_t>(static_cast<int>(sample + 0.5F)); }
 
-template <class Arithmetic>
-void store_line(const typename Arithmetic::Value* line, int size, std::uint8_t* out, std::size_t step) {
-    for (int x = 0; x < size; ++x) out[static_cast<std::size_t>(x) * step] = to_byte(Arithmetic::sample(line[x]));
-}
-
-template <class Arithmetic>
-void store_line(const typename Arithmetic::Value* line, int size, float scale, float shift, float* out,
-                std::size_t step) {
-    for (int x = 0; x < size; ++x) {
-        out[static_cast<std::size_t>(x) * step] = Arithmetic::sample(line[x]) * scale + shift;
-    }
+// One channel of a row, as `Out`: `convert` makes it of a sample.
+template <class Arithmetic, class Out, class Convert>
+void store_line(const typename Arithmetic::Value* line, int size, Out* out, std::size_t step, Convert convert) {
+    for (int x = 0; x < size; ++x) out[static_cast<std::size_t>(x) * step] = convert(Arithmetic::sample(line[x]));
 }
 
 }  // namespace
@@ -123,11 +117,24 @@ void Resampler<Arithmetic>::store(int channels, const Output& output, int top, i
         for (int y = 0; y < rows; ++y, line += line_stride) {
             const std::size_t row = (static_cast<std::size_t>(top) + static_cast<std::size_t>(y)) * size;
             const std::size_t at = planar ? c * size * size + row : row * 3 + c;
-            if (output.normalised) {
-                store_line<Arithmetic>(line, output.size, output.scale[c], output.shift[c],
-                                       static_cast<float*>(out) + at, step);
-            } else {
-                store_line<Arithmetic>(line, output.size, static_cast<std::uint8_t*>(out) + at, step);
+            const float scale = output.scale[c];
+            const float shift = output.shift[c];
+            switch (output.number) {
+                case Number::uint8:
+                    store_line<Arithmetic>(line, output.size, static_cast<std::uint8_t*>(out) + at, step, to_byte);
+                    break;
+                case Number::float32:
+                    store_line<Arithmetic>(line, output.size, static_cast<float*>(out) + at, step,
+                                           [=](float sample) { return sample * scale + shift; });
+                    break;
+                case Number::bfloat16:
+                    store_line<Arithmetic>(line, output.size, static_cast<std::uint16_t*>(out) + at, step,
+                                           [=](float sample) { return to_bfloat16(sample * scale + shift); });
+                    break;
+                case Number::float16:
+                    store_line<Arithmetic>(line, output.size, static_cast<std::uint16_t*>(out) + at, step,
+                                           [=](float sample) { return to_float16(sample * scale + shift); });
+                    break;
             }
         }
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decoder.hpp"
+#include "kernels/kernels.hpp"
 #include "taps.hpp"
 
 namespace overnight {
@@ -16,7 +17,7 @@ enum class Layout : std::uint8_t { nchw, nhwc };
 struct Output {
     int size = 224;
     Layout layout = Layout::nchw;
-    bool normalised = false;  // false: uint8; true: float32, (sample / 255 - mean) / std as sample * scale + shift
+    Number number = Number::uint8;  // the others are normalised: (sample / 255 - mean) / std as sample * scale + shift
     float scale[3] = {1, 1, 1};
     float shift[3] = {0, 0, 0};
 };

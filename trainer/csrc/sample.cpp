@@ -1,5 +1,10 @@
 #include "sample.hpp"
 
+#include <cstdlib>
+#include <string_view>
+
+#include "planar.hpp"
+
 namespace overnight {
 namespace {
 
@@ -13,14 +18,6 @@ int dct_eighths(const Box& box, int size) {
         if (shorter * eighths / 8 >= oversampling * size) return eighths;
     }
     return 8;
-}
-
-bool fits(const Cut& cut, const Header& header) {
-    constexpr double slack = 1e-6;  // boxes come from divisions
-    if (cut.width != 0 && (cut.width != header.width || cut.height != header.height)) return false;
-    const Box& box = cut.box;
-    return box.left >= -slack && box.top >= -slack && box.right > box.left && box.bottom > box.top &&
-           box.right <= header.width + slack && box.bottom <= header.height + slack;
 }
 
 int scaled(int length, int eighths) { return (length * eighths + 7) / 8; }
@@ -42,12 +39,33 @@ Status decode_and_resize(Decoder& decoder, Resampler<Arithmetic>& resampler, con
 
 }  // namespace
 
+bool fits(const Cut& cut, int width, int height) {
+    constexpr double slack = 1e-6;  // boxes come from divisions
+    if (cut.width != 0 && (cut.width != width || cut.height != height)) return false;
+    const Box& box = cut.box;
+    return box.left >= -slack && box.top >= -slack && box.right > box.left && box.bottom > box.top &&
+           box.right <= width + slack && box.bottom <= height + slack;
+}
+
+SampleMaker::SampleMaker(std::unique_ptr<Decoder> decoder) : decoder_(std::move(decoder)) {
+    const char* forced = std::getenv("OVERNIGHT_DECODER");
+    if (forced == nullptr || std::string_view(forced) != "libjpeg") {
+        planar_ = std::make_unique<PlanarMaker>(kernels());
+    }
+}
+
+SampleMaker::~SampleMaker() = default;
+SampleMaker::SampleMaker(SampleMaker&&) noexcept = default;
+
 Status SampleMaker::make(std::span<const std::uint8_t> file, const Cut& cut, Precision precision, const Output& output,
                          void* out) {
+    if (precision == Precision::fast && planar_) {
+        if (const std::optional<Status> own = planar_->make(file, cut, output, out)) return *own;
+    }
     Header header;
     const Status status = decoder_->read_header(file, header);
     if (status != Status::ok) return status;
-    if (!fits(cut, header)) return Status::wrong_size;
+    if (!fits(cut, header.width, header.height)) return Status::wrong_size;
     if (precision == Precision::exact) {
         return decode_and_resize(*decoder_, exact_, header, cut, 8, output, out);
     }

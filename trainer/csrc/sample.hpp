@@ -11,7 +11,8 @@
 namespace overnight {
 
 // exact: full-size decode and float arithmetic, for evaluation and prediction.
-// fast: DCT scaling where the box is at least twice the target, 16-bit arithmetic, for training.
+// fast: for training. The own decoder's planes where it reads the file (planar.hpp); libjpeg's colours, DCT-scaled
+// where the box is at least twice the target, where not. 16-bit arithmetic.
 enum class Precision : std::uint8_t { exact, fast };
 
 struct Box {
@@ -29,10 +30,17 @@ struct Cut {
     bool flip = false;
 };
 
+// Whether the cut's size is the picture's, and its box inside it.
+bool fits(const Cut& cut, int width, int height);
+
+class PlanarMaker;
+
 // One worker's decoder and scratch memory; reused from sample to sample, never shared.
 class SampleMaker {
 public:
-    explicit SampleMaker(std::unique_ptr<Decoder> decoder) : decoder_(std::move(decoder)) {}
+    explicit SampleMaker(std::unique_ptr<Decoder> decoder);
+    ~SampleMaker();
+    SampleMaker(SampleMaker&&) noexcept;
 
     // Writes one sample to `out`; on any status but ok nothing of `out` is touched.
     Status make(std::span<const std::uint8_t> file, const Cut& cut, Precision precision, const Output& output,
@@ -46,6 +54,7 @@ public:
 
 private:
     std::unique_ptr<Decoder> decoder_;
+    std::unique_ptr<PlanarMaker> planar_;  // null: OVERNIGHT_DECODER=libjpeg forbids it
     Resampler<FloatArithmetic> exact_;
     Resampler<FixedArithmetic> fast_;
 };

@@ -17,8 +17,12 @@ public:
     // Output o of `size` looks at [begin, end) of an axis of `length` samples; sample i covers [i, i + 1).
     // Taps may reach beyond [begin, end) but not beyond the axis. `mirrored` reverses the outputs.
     void prepare(double begin, double end, int length, int size, bool mirrored) {
+        prepare(begin, end, length, size, mirrored, std::max((end - begin) / size, 1.0));
+    }
+
+    // The same with a triangle of another half-width, `support` samples.
+    void prepare(double begin, double end, int length, int size, bool mirrored, double support) {
         const double scale = (end - begin) / size;
-        const double support = std::max(scale, 1.0);
         capacity_ = static_cast<std::size_t>(std::ceil(support)) * 2 + 1;
         first_.resize(static_cast<std::size_t>(size));
         count_.resize(static_cast<std::size_t>(size));
@@ -38,6 +42,10 @@ public:
     // Of output `o`: its first sample counted from low(), the number of samples, their weights.
     int first(int o) const { return first_[static_cast<std::size_t>(o)] - low_; }
     int count(int o) const { return count_[static_cast<std::size_t>(o)]; }
+    // All outputs' first samples, counted from the axis's beginning, and numbers of samples.
+    const int* firsts() const { return first_.data(); }
+    const int* counts() const { return count_.data(); }
+    std::size_t capacity() const { return capacity_; }  // weights from one output to the next
     const Value* weights(int o) const { return weights_.data() + static_cast<std::size_t>(o) * capacity_; }
 
 private:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 STATUS_NAMES: list[str]
+INSTRUCTION_SETS: list[str]
 
 class ForkError(RuntimeError): ...
 
@@ -29,7 +30,7 @@ class Pool:
         dimensions: NDArray[np.int32],
         boxes: NDArray[np.float64],
         flips: NDArray[np.uint8],
-        out: NDArray[np.uint8] | NDArray[np.float32],
+        out: NDArray[np.uint8] | NDArray[np.float16] | NDArray[np.float32],
         statuses: NDArray[np.uint8],
         *,
         exact: bool,
@@ -51,4 +52,10 @@ class Pool:
 def decode_region(
     file: NDArray[np.uint8], eighths: int, region: Sequence[int]
 ) -> tuple[NDArray[np.uint8] | None, str]: ...
+def own_planes(
+    file: NDArray[np.uint8], side: int, instructions: str
+) -> tuple[list[NDArray[np.uint8]], str] | None: ...
+def reference_planes(
+    file: NDArray[np.uint8], eighths: int
+) -> tuple[list[tuple[int, NDArray[np.uint8]]], str]: ...
 def scan_tar(path: str) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], bool]: ...

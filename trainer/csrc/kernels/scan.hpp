@@ -1,0 +1,174 @@
+// From coded data to planes: the walk over a scan's units, decoding those inside the window and passing over others.
+
+namespace overnight::OVERNIGHT_ISA {
+
+// Copies up to the next 0xFF; stops there or at the end. Both pointers move along.
+[[gnu::always_inline]] inline void copy_to_mark(const std::uint8_t*& from, const std::uint8_t* end, std::uint8_t*& to) {
+#if defined(__AVX2__)
+    const __m256i mark = _mm256_set1_epi8(-1);
+    while (end - from >= 32) {
+        const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);  // room: what is written later stands behind
+        const auto found = static_cast<unsigned>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, mark)));
+        const int plain = found == 0 ? 32 : __builtin_ctz(found);
+        from += plain;
+        to += plain;
+        if (found != 0) return;
+    }
+#endif
+    while (from < end && *from != 0xFF) *to++ = *from++;
+}
+
+inline void unstuff(const std::uint8_t* data, std::size_t size, Unstuffed& result) {
+    const std::uint8_t* from = data;
+    const std::uint8_t* const end = data + size;
+    std::uint8_t* to = result.data;
+    result.segments[0] = 0;
+    result.segments_found = 1;
+    result.end = DataEnd::nothing;
+    for (;;) {
+        copy_to_mark(from, end, to);
+        if (end - from < 2) break;
+        const std::uint8_t next = from[1];
+        if (next == 0) {
+            *to++ = 0xFF;
+            from += 2;
+        } else if (next == 0xFF) {
+            ++from;  // padding before a marker
+        } else if (next >= 0xD0 && next <= 0xD7) {
+            // Restart markers count from 0 to 7 and around.
+            const bool expected = result.segments_found < result.segments_expected &&
+                                  (next & 7U) == ((result.segments_found - 1) & 7U);
+            if (!expected) {
+                result.end = DataEnd::odd_restarts;
+                break;
+            }
+            result.segments[result.segments_found++] = static_cast<std::uint32_t>(to - result.data);
+            from += 2;
+        } else {
+            result.end = next == 0xD9 ? DataEnd::end_marker : DataEnd::other_marker;
+            break;
+        }
+    }
+    result.size = static_cast<std::size_t>(to - result.data);
+    __builtin_memset(to, 0, data_padding);
+}
+
+inline void transform(const std::int16_t* block, const std::int16_t* quantization, int side, std::uint8_t* out,
+                      std::size_t stride) {
+#if defined(__AVX2__)
+    if (side == 8) return transform_avx2<8>(block, quantization, out, stride);
+    if (side == 4) return transform_avx2<4>(block, quantization, out, stride);
+    if (side == 2) return transform_avx2<2>(block, quantization, out, stride);
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+    if (side == 8) return transform_neon<8>(block, quantization, out, stride);
+    if (side == 4) return transform_neon<4>(block, quantization, out, stride);
+    if (side == 2) return transform_neon<2>(block, quantization, out, stride);
+#else
+    if (side == 8) return transform_plain<8>(block, quantization, out, stride);
+    if (side == 4) return transform_plain<4>(block, quantization, out, stride);
+    if (side == 2) return transform_plain<2>(block, quantization, out, stride);
+#endif
+    *out = to_sample(descale(static_cast<std::int16_t>(block[0] * quantization[0]), 3));
+}
+
+// A block of one value: what either pass of any transform makes of it.
+inline void fill_block(int dc, int side, std::uint8_t* out, std::size_t stride) {
+    const std::uint8_t sample = to_sample(descale(dc, 3));
+    const std::uint64_t row = sample * std::uint64_t{0x0101010101010101};
+    for (int y = 0; y < side; ++y) __builtin_memcpy(out + static_cast<std::size_t>(y) * stride, &row, side);
+}
+
+struct Walk {
+    const ScanJob& job;
+    ScanState state;
+    int segment = -1;
+    int next_restart = 0;  // the unit that the next restart marker stands before
+    bool damaged = false;
+};
+
+// Of which the reader has taken at least one bit.
+inline std::size_t bytes_taken(const Walk& walk) {
+    const BitReader& reader = walk.state.reader;
+    return static_cast<std::size_t>(reader.at - (reader.count >> 3) - walk.job.input.data);
+}
+
+// Whether the reader has taken more bits than there are.
+inline bool ran_out(const Walk& walk) { return bytes_taken(walk) > walk.job.input.size; }
+
+[[gnu::noinline]] inline void enter_segment(Walk& walk, int segment) {
+    const Unstuffed& input = walk.job.input;
+    if (static_cast<std::size_t>(segment) >= input.segments_found) {
+        walk.damaged = true;
+        return;
+    }
+    // The interval before, where it was decoded to its end, must not have read on into this one.
+    if (segment > 0 && segment == walk.segment + 1 && bytes_taken(walk) > input.segments[segment]) walk.damaged = true;
+    walk.segment = segment;
+    walk.next_restart = walk.job.restart_interval > 0 ? (segment + 1) * walk.job.restart_interval : 0x7FFFFFFF;
+    walk.state.reader = BitReader{.at = input.data + input.segments[segment]};
+    for (int& predicted : walk.state.predicted) predicted = 0;
+}
+
+[[gnu::always_inline]] inline bool ready_for(Walk& walk, int unit) {
+    if (unit == walk.next_restart) enter_segment(walk, walk.segment + 1);
+    // Zeros stand behind the data, enough for one unit of whatever is read out of them.
+    if (ran_out(walk)) walk.damaged = true;
+    return !walk.damaged;
+}
+
+// Passes over the units [from, to): by jumping to the last restart marker among them, then block by block.
+[[gnu::noinline]] inline void skip_units(Walk& walk, int from, int to) {
+    const ScanJob& job = walk.job;
+    if (job.restart_interval > 0 && to / job.restart_interval > walk.segment) {
+        const int segment = to / job.restart_interval;
+        enter_segment(walk, segment);
+        from = segment * job.restart_interval;
+    }
+    for (int unit = from; unit < to && ready_for(walk, unit); ++unit) {
+        for (int k = 0; k < job.components; ++k) {
+            const PlaneJob& plane = job.plane[k];
+            for (int block = plane.across * plane.down; block > 0; --block) skip_block(walk.state, plane, k);
+        }
+    }
+}
+
+[[gnu::always_inline]] inline void decode_block(Walk& walk, const PlaneJob& plane, int component, std::uint8_t* out) {
+    alignas(32) std::int16_t block[64];
+    __builtin_memset(block, 0, sizeof block);
+    const int last = read_block(walk.state, plane, component, block);
+    if (last == 0 || plane.side == 1) {
+        fill_block(static_cast<std::int16_t>(block[0] * plane.quantization[0]), plane.side, out, plane.stride);
+    } else {
+        transform(block, plane.quantization, plane.side, out, plane.stride);
+    }
+}
+
+inline void decode_unit(Walk& walk, int column, int row) {
+    for (int k = 0; k < walk.job.components; ++k) {
+        const PlaneJob& plane = walk.job.plane[k];
+        for (int y = 0; y < plane.down; ++y) {
+            const auto line = static_cast<std::size_t>((row * plane.down + y) * plane.side);
+            std::uint8_t* out = plane.out + line * plane.stride + column * plane.across * plane.side;
+            for (int x = 0; x < plane.across; ++x, out += plane.side) decode_block(walk, plane, k, out);
+        }
+    }
+}
+
+inline bool decode_scan(const ScanJob& job) {
+    Walk walk{.job = job, .state = {}};
+    enter_segment(walk, 0);
+    int unit = 0;  // the next one in the stream
+    for (int row = job.top; row < job.bottom; ++row) {
+        const int first = row * job.units_across + job.left;
+        const int end = row * job.units_across + job.right;
+        if (unit < first) skip_units(walk, unit, first);
+        for (unit = first; unit < end && ready_for(walk, unit); ++unit) {
+            decode_unit(walk, unit - first, row - job.top);
+        }
+        if (walk.damaged) return false;
+    }
+    return !ran_out(walk) && walk.state.damage == 0;
+}
+
+}  // namespace overnight::OVERNIGHT_ISA

@@ -1,0 +1,197 @@
+#include "planar.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace overnight {
+namespace {
+
+// A component's box, made smaller in the DCT, stays at least as large as the target.
+constexpr double oversampling = 1.0;
+
+// Samples behind a plane that vector loads may touch.
+constexpr std::size_t beyond = 64;
+
+int divided_up(std::int64_t value, std::int64_t by) { return static_cast<int>((value + by - 1) / by); }
+
+std::size_t padded(std::size_t length, std::size_t to) { return (length + to - 1) / to * to; }
+
+// Samples of a component along an axis, of a picture `length` long, at side / 8.
+int samples_along(int length, int factor, int most, int side) {
+    return divided_up(std::int64_t{length} * factor * side, std::int64_t{most} * 8);
+}
+
+int side_for(double shorter, int size) {
+    for (const int side : {1, 2, 4}) {
+        if (shorter * side / 8 >= oversampling * size) return side;
+    }
+    return 8;
+}
+
+// Of the triangle that turns a plane into the target, in samples of the plane. Half-size chroma would first be
+// interpolated to full size and then antialiased; one triangle as wide as both together has the same variance.
+double support_of(double scale, bool subsampled, int side) {
+    if (subsampled && side == 8) return std::sqrt(1 + scale * scale);
+    return std::max(scale, 1.0);
+}
+
+}  // namespace
+
+void PlanarMaker::aim(int component, const Box& box, const Output& output, bool flip) {
+    const Component& shape = frame_.component[component];
+    Plane& plane = plane_[component];
+    const double part_across = static_cast<double>(shape.across) / frame_.max_across;
+    const double part_down = static_cast<double>(shape.down) / frame_.max_down;
+    plane.side = side_for(std::min((box.right - box.left) * part_across, (box.bottom - box.top) * part_down),
+                          output.size);
+    const double across = part_across * plane.side / 8;
+    const double down = part_down * plane.side / 8;
+    const double scale_across = (box.right - box.left) * across / output.size;
+    const double scale_down = (box.bottom - box.top) * down / output.size;
+    plane.across.prepare(box.left * across, box.right * across,
+                         samples_along(frame_.width, shape.across, frame_.max_across, plane.side), output.size, flip,
+                         support_of(scale_across, shape.across < frame_.max_across, plane.side));
+    plane.down.prepare(box.top * down, box.bottom * down,
+                       samples_along(frame_.height, shape.down, frame_.max_down, plane.side), output.size, false,
+                       support_of(scale_down, shape.down < frame_.max_down, plane.side));
+}
+
+// The units that hold every sample that any output needs.
+void PlanarMaker::cover(ScanJob& scan) const {
+    scan.left = scan.units_across;
+    scan.top = frame_.units_down();
+    for (int k = 0; k < frame_.components; ++k) {
+        const Plane& plane = plane_[k];
+        const int wide = frame_.component[k].across * plane.side;
+        const int high = frame_.component[k].down * plane.side;
+        scan.left = std::min(scan.left, plane.across.low() / wide);
+        scan.right = std::max(scan.right, divided_up(plane.across.high(), wide));
+        scan.top = std::min(scan.top, plane.down.low() / high);
+        scan.bottom = std::max(scan.bottom, divided_up(plane.down.high(), high));
+    }
+}
+
+DataEnd PlanarMaker::unstuff(std::span<const std::uint8_t> file, Unstuffed& input) {
+    const std::size_t size = file.size() - frame_.data;
+    const std::int64_t units = std::int64_t{frame_.units_across()} * frame_.units_down();
+    const int interval = frame_.restart_interval;
+    input.segments_expected = interval > 0 ? static_cast<std::size_t>(divided_up(units, interval)) : 1;
+    input.segments = segments_.at_least(input.segments_expected);
+    input.data = data_.at_least(size + data_padding + beyond);
+    kernels_.unstuff(file.data() + frame_.data, size, input);
+    return input.end;
+}
+
+// `plane_[k].side` and the scan's window are set.
+std::optional<Status> PlanarMaker::decode(std::span<const std::uint8_t> file, ScanJob& scan) {
+    switch (unstuff(file, scan.input)) {
+        case DataEnd::end_marker: break;
+        case DataEnd::nothing: return Status::truncated;
+        case DataEnd::other_marker:
+        case DataEnd::odd_restarts: return std::nullopt;
+    }
+    scan.components = frame_.components;
+    scan.restart_interval = frame_.restart_interval;
+    const bool skips = scan.left > 0 || scan.top > 0 || scan.right < scan.units_across;
+    for (int k = 0; k < frame_.components; ++k) {
+        const Component& shape = frame_.component[k];
+        Plane& plane = plane_[k];
+        HuffmanTable& ac = tables_->ac[shape.ac];
+        if (skips && (k == 0 || shape.ac != frame_.component[k - 1].ac)) ac.prepare_skip();
+        const auto wide = static_cast<std::size_t>((scan.right - scan.left) * shape.across * plane.side);
+        const auto high = static_cast<std::size_t>((scan.bottom - scan.top) * shape.down * plane.side);
+        const std::size_t stride = padded(wide, 64);
+        scan.plane[k] = {.across = shape.across,
+                         .down = shape.down,
+                         .side = plane.side,
+                         .quantization = tables_->quantization[shape.quantization],
+                         .dc = &tables_->dc[shape.dc],
+                         .ac = &ac,
+                         .out = plane.samples.at_least(stride * high + beyond),
+                         .stride = stride};
+    }
+    return kernels_.decode_scan(scan) ? Status::ok : Status::corrupt;
+}
+
+ResampleJob PlanarMaker::resample_job(int component, const ScanJob& scan, int size) const {
+    const Component& shape = frame_.component[component];
+    const Plane& plane = plane_[component];
+    const PlaneJob& decoded = scan.plane[component];
+    const int left = plane.across.low() - scan.left * shape.across * plane.side;
+    const int top = plane.down.low() - scan.top * shape.down * plane.side;
+    return {.origin = decoded.out + static_cast<std::size_t>(top) * decoded.stride + left,
+            .stride = decoded.stride,
+            .width = plane.across.high() - plane.across.low(),
+            .size = size,
+            .across_first = plane.across.firsts(),
+            .across_count = plane.across.counts(),
+            .across_weights = plane.across.weights(0),
+            .across_capacity = plane.across.capacity(),
+            .across_low = plane.across.low(),
+            .down_first = plane.down.firsts(),
+            .down_count = plane.down.counts(),
+            .down_weights = plane.down.weights(0),
+            .down_capacity = plane.down.capacity(),
+            .down_low = plane.down.low()};
+}
+
+void PlanarMaker::render(const ScanJob& scan, const Output& output, void* out) {
+    ResampleJob jobs[3];
+    int widest = 0;
+    for (int k = 0; k < frame_.components; ++k) {
+        jobs[k] = resample_job(k, scan, output.size);
+        widest = std::max(widest, jobs[k].width);
+    }
+    const std::size_t line = padded(static_cast<std::size_t>(output.size), 16);
+    const std::size_t row = padded(static_cast<std::size_t>(widest), 32);
+    const ResampleScratch scratch{.row_stride = row,
+                                  .rows = rows_.at_least(row * resample_tile_rows),
+                                  .columns = columns_.at_least(row * resample_tile_rows),
+                                  .planes = tile_.at_least(3 * line * resample_tile_rows),
+                                  .lines = lines_.at_least(3 * line * resample_tile_rows)};
+    FinishJob finish{.size = output.size,
+                     .colour = frame_.components == 3,
+                     .interleaved = output.layout == Layout::nhwc,
+                     .number = output.number,
+                     .out = out};
+    std::copy_n(output.scale, 3, finish.scale);
+    std::copy_n(output.shift, 3, finish.shift);
+    kernels_.render(jobs, finish, scratch);
+}
+
+std::optional<Status> PlanarMaker::make(std::span<const std::uint8_t> file, const Cut& cut, const Output& output,
+                                        void* out) {
+    if (output.size > resample_line_limit || !read_frame(file, frame_, *tables_)) return std::nullopt;
+    if (std::int64_t{frame_.width} * frame_.height > max_pixels) return Status::too_large;
+    if (!fits(cut, frame_.width, frame_.height)) return Status::wrong_size;
+    ScanJob scan;
+    scan.units_across = frame_.units_across();
+    for (int k = 0; k < frame_.components; ++k) aim(k, cut.box, output, cut.flip);
+    cover(scan);
+    const std::optional<Status> status = decode(file, scan);
+    if (status == Status::ok) render(scan, output, out);
+    return status;
+}
+
+std::optional<Status> PlanarMaker::planes(std::span<const std::uint8_t> file, int side, Planes& result) {
+    if (!read_frame(file, frame_, *tables_)) return std::nullopt;
+    if (std::int64_t{frame_.width} * frame_.height > max_pixels) return Status::too_large;
+    ScanJob scan;
+    scan.units_across = scan.right = frame_.units_across();
+    scan.bottom = frame_.units_down();
+    for (Plane& plane : plane_) plane.side = side;
+    const std::optional<Status> status = decode(file, scan);
+    if (status != Status::ok) return status;
+    result.frame = frame_;
+    result.side = side;
+    for (int k = 0; k < frame_.components; ++k) {
+        const PlaneJob& plane = scan.plane[k];
+        const auto high = static_cast<std::size_t>(scan.bottom * plane.down * plane.side);
+        result.stride[k] = plane.stride;
+        result.samples[k].assign(plane.out, plane.out + plane.stride * high);
+    }
+    return status;
+}
+
+}  // namespace overnight

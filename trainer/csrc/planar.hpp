@@ -1,0 +1,78 @@
+// The way of ordinary photographs to a training sample: own decoder, planes left as they are stored, one resample.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "arithmetic.hpp"
+#include "jpeg/frame.hpp"
+#include "kernels/kernels.hpp"
+#include "sample.hpp"
+#include "taps.hpp"
+
+namespace overnight {
+
+// Memory that only grows, and whose content nobody needs when it does.
+template <class T>
+class Scratch {
+public:
+    T* at_least(std::size_t count) {
+        if (count > size_) {
+            data_ = std::make_unique_for_overwrite<T[]>(count);
+            size_ = count;
+        }
+        return data_.get();
+    }
+
+private:
+    std::unique_ptr<T[]> data_;
+    std::size_t size_ = 0;
+};
+
+// One worker's; never shared.
+class PlanarMaker {
+public:
+    explicit PlanarMaker(const Kernels& kernels) : kernels_(kernels), tables_(std::make_unique<Tables>()) {}
+
+    // Writes one sample to `out`. Nothing: the file is none that the own decoder reads, and libjpeg decides about it.
+    std::optional<Status> make(std::span<const std::uint8_t> file, const Cut& cut, const Output& output, void* out);
+
+    // All of a picture's planes at full size, for tests: samples as coded, each plane in rows of its own stride.
+    struct Planes {
+        Frame frame;
+        std::vector<std::uint8_t> samples[3];
+        std::size_t stride[3] = {};
+        int side = 8;
+    };
+    std::optional<Status> planes(std::span<const std::uint8_t> file, int side, Planes& result);
+
+private:
+    struct Plane {
+        Taps<FixedArithmetic> across;
+        Taps<FixedArithmetic> down;
+        Scratch<std::uint8_t> samples;
+        int side = 8;
+    };
+
+    void aim(int component, const Box& box, const Output& output, bool flip);
+    void cover(ScanJob& scan) const;
+    std::optional<Status> decode(std::span<const std::uint8_t> file, ScanJob& scan);
+    DataEnd unstuff(std::span<const std::uint8_t> file, Unstuffed& input);
+    ResampleJob resample_job(int component, const ScanJob& scan, int size) const;
+    void render(const ScanJob& scan, const Output& output, void* out);
+
+    const Kernels& kernels_;
+    std::unique_ptr<Tables> tables_;
+    Frame frame_;
+    Plane plane_[3];
+    Scratch<std::uint8_t> data_;
+    Scratch<std::uint32_t> segments_;
+    Scratch<std::int16_t> rows_;
+    Scratch<std::int16_t> columns_;
+    Scratch<std::int16_t> tile_;
+    Scratch<std::int16_t> lines_;
+};
+
+}  // namespace overnight
