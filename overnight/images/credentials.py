@@ -82,7 +82,8 @@ class DockerCredentials:
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except OSError as error:
-            raise ImageError(f"it cannot be read ({os.strerror(error.errno or 0)})", where=str(self.path)) from None
+            problem = f"it cannot be read ({os.strerror(error.errno or 0)})"
+            raise ImageError(problem, where=str(self.path), remedy="give this user permission") from None
         except (ValueError, RecursionError):
             raise ImageError("this is not JSON", where=str(self.path), remedy="run `docker login` again") from None
         if not isinstance(config, dict):
@@ -118,7 +119,8 @@ class DockerCredentials:
         """`docker-credential-HELPER get`: the host on standard input, JSON on standard output."""
         where = f"credential helper docker-credential-{helper}"
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", helper):
-            raise ImageError(f"{helper!r} is no credential helper's name", where=str(self.path))
+            problem = f"{helper!r:.100} is no credential helper's name"
+            raise ImageError(problem, where=str(self.path), remedy="edit the file, or run `docker login` again")
         server = "https://index.docker.io/v1/" if host in DOCKER_HUB else host
         try:
             done = subprocess.run(

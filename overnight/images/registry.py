@@ -88,7 +88,7 @@ class Registry:
             data += piece
             if len(data) > LARGEST_BLOB:
                 problem = f"the blob is larger than {LARGEST_BLOB:,} bytes"
-                raise ImageError(problem, where=_named(self.host, path, digest))
+                raise ImageError(problem, where=_named(self.host, path, digest), remedy="name a smaller one")
         return bytes(data)
 
     def stream(self, path: str, digest: str) -> Iterator[bytes]:

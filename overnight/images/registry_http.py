@@ -72,7 +72,9 @@ class Connection:
         """A Location header's address; raises ImageError where it would leave the encrypted way."""
         url = urljoin(self.root, location)
         if not is_safe(url):
-            raise ImageError("the registry leads to an address without TLS", where=self.host)
+            raise ImageError(
+                f"the registry leads to {url!r:.100}, without TLS", where=self.host, remedy="ask who runs the registry"
+            )
         return url
 
     def ask(self, ask: Ask, limit: int = LARGEST_ANSWER) -> Answer:
@@ -83,7 +85,8 @@ class Connection:
 
         answer = self._retried(attempt)
         if len(answer.body) > limit:
-            raise ImageError(f"the answer has more than {limit:,} bytes", where=f"{self.host}/{ask.path}")
+            problem = f"the answer has more than {limit:,} bytes"
+            raise ImageError(problem, where=f"{self.host}/{ask.path}", remedy="check the registry's address")
         if answer.status_code in (401, 403):
             raise denied(self.host, ask.path, answer, push=ask.push, source=self._source)
         return answer

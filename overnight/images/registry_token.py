@@ -48,7 +48,8 @@ def token_answer(
     """What the token service says; raises ImageError where the login would travel without TLS."""
     realm = urljoin(root, challenge.get("realm", ""))
     if not is_safe(realm):
-        raise ImageError(f"the registry sends logins to {realm!r:.100}, without TLS", where=urlsplit(root).netloc)
+        problem = f"the registry sends logins to {realm!r:.100}, without TLS"
+        raise ImageError(problem, where=urlsplit(root).netloc, remedy="ask who runs the registry")
     fields = {"service": challenge.get("service", ""), "scope": challenge.get("scope") or scope}
     if login and login.is_identity_token:
         form = {**fields, "grant_type": "refresh_token", "refresh_token": login.secret, "client_id": "overnight"}
