@@ -152,7 +152,9 @@ class _Handler(BaseHTTPRequestHandler):
             return {"name": f"{name}/tags/{match['id']}", "version": f"{name}/versions/{version}"}
         if match["kind"] == "tags":
             found = {tag: version for (*where, tag), version in registry.tags.items() if where == [repository, package]}
-            return {"tags": [{"name": f"{name}/tags/{tag}", "version": found[tag]} for tag in found]}
+            return {
+                "tags": [{"name": f"{name}/tags/{tag}", "version": f"{name}/versions/{found[tag]}"} for tag in found]
+            }
         versions = sorted((registry.folder / repository / package).glob("*.yaml"))
         if match["kind"] == "versions":
             return {"versions": [{"name": f"{name}/versions/sha256:{path.stem}"} for path in versions]}

@@ -16,7 +16,9 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A template, s
 ImageOption = Annotated[
     list[str] | None, typer.Option("--image", metavar="NAME=REFERENCE", help="An image by digest; may be repeated.")
 ]
-OutputOption = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the template is written.")]
+OutputOption = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="Where the template is written.")
+]
 CommitOption = Annotated[
     str | None, typer.Option("--from-release", metavar="COMMIT", help="Take the images of the release of this commit.")
 ]
@@ -26,7 +28,7 @@ ReleasesOption = Annotated[
 WaitOption = Annotated[
     float, typer.Option("--wait", min=0, metavar="SECONDS", help="How long to wait for a release that is not there.")
 ]
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A compiled template.")]
+FilesArgument = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Compiled templates.")]
 RepositoryOption = Annotated[
     str, typer.Option("--repository", metavar="ADDRESS", help="https://REGION-kfp.pkg.dev/PROJECT/REPOSITORY")
 ]
@@ -100,16 +102,26 @@ def compile_(
     console.print(f"{output}: template {template.name}, sha256:{sha256_bytes(content)}", markup=False)
 
 
-def publish(file: FileArgument, repository: RepositoryOption, tag: TagOption, as_json: JsonOption = False) -> None:
-    """Upload a compiled template and tag it; what is there already stays as it is."""
+def publish(files: FilesArgument, repository: RepositoryOption, tag: TagOption, as_json: JsonOption = False) -> None:
+    """Upload compiled templates and tag them; what is there already stays as it is. Prints their addresses by digest.
+
+    Each address is what `template_uri` of a schedule in config/*.yaml is to be.
+    """
     from overnight.pipeline import publish as publishing
     from overnight.pipeline.registry import registry_of
     from overnight.pipeline.repository import check_tag, parse_repository
 
-    content, name = publishing.read_template(file)
-    place = parse_repository(repository)
-    published = publishing.publish(registry_of(place), content, name, check_tag(tag, where="--tag"))
-    _tell(published, as_json)
+    check_tag(tag, where="--tag")
+    # All are read before the first is sent.
+    templates = [publishing.read_template(file) for file in files]
+    registry = registry_of(parse_repository(repository))
+    published = [publishing.publish(registry, content, name, tag) for content, name in templates]
+    if as_json:
+        print_json([_facts(each) for each in published])
+        return
+    for each in published:
+        typer.echo(each.uri)
+        progress_console.print(f"{each.name}, in config/*.yaml: template_uri: {each.uri}", markup=False, soft_wrap=True)
 
 
 def resolve(address: AddressArgument, as_json: JsonOption = False) -> None:
@@ -119,7 +131,11 @@ def resolve(address: AddressArgument, as_json: JsonOption = False) -> None:
     from overnight.pipeline.repository import parse_template
 
     place, name, version = parse_template(address)
-    _tell(publishing.resolve(registry_of(place), name, version), as_json)
+    found = publishing.resolve(registry_of(place), name, version)
+    if as_json:
+        print_json(_facts(found))
+    else:
+        typer.echo(found.uri)
 
 
 def step(command: CommandArgument, output: StepOutputOption = None) -> None:
@@ -144,9 +160,5 @@ def _released(releases: str | None, commit: str, names: list[str], wait: float) 
     return images_of_release(releases, commit, names)
 
 
-def _tell(published: "Published", as_json: bool) -> None:
-    if as_json:
-        print_json({"name": published.name, "version": published.version, "template_uri": published.uri})
-        return
-    console.print(published.uri, markup=False)
-    console.print(f"For a schedule in config/*.yaml:\n  template_uri: {published.uri}", markup=False)
+def _facts(published: "Published") -> dict[str, str]:
+    return {"name": published.name, "version": published.version, "template_uri": published.uri}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 SECONDS = 60
 """How long an answer may take."""
+RETRIED = (429, 500, 502, 503, 504)
+"""Answers after which the same is asked again."""
 
 
 class TemplateRegistry:
@@ -87,9 +89,10 @@ class TemplateRegistry:
 
         try:
             answer = self._session.request(method, place, timeout=SECONDS, allow_redirects=False, **sent)
-        except (requests.RequestException, GoogleAuthError) as error:
-            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-            raise TemplateError(f"the registry does not answer: {reason}", where=self.repository.address) from None
+        except requests.RequestException as error:
+            raise _unreachable(self.repository, error) from None
+        except GoogleAuthError as error:
+            raise _no_credentials(error) from None
         if absent and answer.status_code == absent:
             return None
         if not answer.ok or answer.is_redirect:
@@ -103,8 +106,16 @@ def registry_of(repository: Repository) -> TemplateRegistry:
     Raises TemplateError when there are none.
     """
     import requests
+    from requests.adapters import HTTPAdapter
+    from urllib3.util import Retry
 
-    return TemplateRegistry(repository, requests.Session() if repository.is_local else _authorized())
+    session = requests.Session() if repository.is_local else _authorized()
+    # All that is asked may be asked twice, uploads too: the same bytes are the same version.
+    retries = Retry(
+        3, connect=1, backoff_factor=0.5, status_forcelist=RETRIED, allowed_methods=None, raise_on_status=False
+    )
+    session.mount(f"{repository.host.partition('://')[0]}://", HTTPAdapter(max_retries=retries))
+    return TemplateRegistry(repository, session)
 
 
 def _authorized() -> "requests.Session":
@@ -115,13 +126,24 @@ def _authorized() -> "requests.Session":
     try:
         credentials, _ = google.auth.default(scopes=[SCOPE])
     except GoogleAuthError as error:
-        raise TemplateError(
-            f"there are no credentials: {str(error).splitlines()[0].rstrip('.')}",
-            remedy="run `gcloud auth application-default login`",
-        ) from None
+        raise _no_credentials(error) from None
     session: Any = AuthorizedSession
     made: requests.Session = session(credentials)
     return made
+
+
+def _no_credentials(error: Exception) -> TemplateError:
+    said = " ".join(str(error).split()).partition(". ")[0].rstrip(".")
+    return TemplateError(
+        f"there are no usable Google credentials ({said})", remedy="run `gcloud auth application-default login`"
+    )
+
+
+def _unreachable(repository: Repository, error: "requests.RequestException") -> TemplateError:
+    from overnight.images.registry_errors import unreachable
+
+    found = unreachable(repository.host.partition("://")[2], error)
+    return TemplateError(found.problem, where=repository.address, remedy=found.remedy)
 
 
 def _refused(answer: "requests.Response", repository: Repository) -> TemplateError:

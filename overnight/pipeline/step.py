@@ -1,6 +1,7 @@
 """What a step's container runs: one command of `overnight`, whose JSON becomes the step's outputs."""
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -28,9 +29,9 @@ def run_step(arguments: Sequence[str], outputs: Mapping[str, Path]) -> int:
     sys.stdout.flush()
     if done.returncode == 0:
         fields = _fields(done.stdout, arguments)
+        if missing := [name for name in outputs if name not in fields]:
+            raise StepError(f"its JSON has no field {missing[0]!r}", where=_command(arguments))
         for name, path in outputs.items():
-            if name not in fields:
-                raise StepError(f"its JSON has no field {name!r}", where=f"overnight {' '.join(arguments)}")
             write_atomically(path, _text(fields[name]).encode())
     return done.returncode
 
@@ -52,8 +53,12 @@ def _fields(printed: bytes, arguments: Sequence[str]) -> dict[str, Any]:
     except ValueError:
         fields = None
     if not isinstance(fields, dict):
-        raise StepError("it printed no JSON object", where=f"overnight {' '.join(arguments)}")
+        raise StepError("it printed no JSON object", where=_command(arguments))
     return fields
+
+
+def _command(arguments: Sequence[str]) -> str:
+    return f"overnight {shlex.join(arguments)}"
 
 
 def _text(value: Any) -> str:

@@ -22,7 +22,10 @@ OPTIONS = {
     *("logging", "pool", "automapSubstitutions", "dynamicSubstitutions", "env", "secretEnv", "requestedVerifyOption"),
     *("diskSizeGb", "machineType", "defaultLogsBucketBehavior", "logStreamingOption", "volumes"),
 }
-BUILT_IN = {"PROJECT_ID", "BUILD_ID", "COMMIT_SHA", "SHORT_SHA", "BRANCH_NAME", "TRIGGER_NAME", "LOCATION"}
+BUILT_IN = {
+    *("PROJECT_ID", "BUILD_ID", "COMMIT_SHA", "SHORT_SHA", "BRANCH_NAME", "TRIGGER_NAME", "LOCATION"),
+    "BUILDER_OUTPUT",  # a variable that every step has
+}
 
 
 def build(path: Path) -> dict[str, Any]:
