@@ -5,6 +5,8 @@ import importlib
 import typer
 
 COMMANDS: tuple[str, ...] = (
+    "image_verify",
+    "image_attest",
     "image_build",
     "image_inspect",
     "image_sbom",

@@ -13,10 +13,11 @@ from overnight.images.descriptor import Descriptor
 from overnight.images.envelope import ENVELOPE_TYPE, LARGEST, Envelope, read, sign, signed_by
 from overnight.images.errors import ImageError
 from overnight.images.keys import PrivateKey, PublicKey
-from overnight.images.manifest import OCI_INDEX, OCI_MANIFEST, Manifest, digest_of
+from overnight.images.manifest import OCI_INDEX, OCI_MANIFEST, Manifest, NotAnImage, digest_of
 from overnight.images.provenance import Evidence, Provenance, write
 from overnight.images.reference import Reference
-from overnight.images.registry import Registry
+from overnight.images.registry import NotFound, Registry
+from overnight.images.registry_errors import OtherBytes
 from overnight.images.statement import read_bytes
 
 EMPTY = "application/vnd.oci.empty.v1+json"
@@ -25,6 +26,10 @@ PREDICATE_TYPE = "in-toto.io/predicate-type"
 """Annotation that tells attestations apart without fetching them."""
 TRIES = 5
 """Of putting an index that others put too: the specification has no conditional PUT."""
+
+
+class Unusable(ImageError):
+    """An artifact that is not the attestation it is listed as."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ class AttachedAttestations:
 
     registry: Registry
     keys: Sequence[PublicKey]
-    name: str = "attestations beside the image"
+    name: str = "attached to the image"
+    absent: str = "no attestation is attached to the image; `overnight image attest` attaches one"
 
     def find(self, reference: Reference) -> list[Evidence]:
         """All attestations of the reference's digest. Raises ImageError when the registry cannot be asked."""
@@ -99,22 +105,34 @@ def attestations(registry: Registry, reference: Reference) -> list[Attached]:
 
 
 def _read(registry: Registry, reference: Reference, entry: Descriptor) -> Attached | None:
-    """An entry's attestation; None when only its manifest tells that it is something else."""
+    """An entry's attestation; None when only its manifest tells that it is something else.
+
+    Raises ImageError when the registry cannot be asked: that is no word about the attestation.
+    """
     try:
         manifest = registry.manifest(reference.path, entry.digest)
         if entry.artifact_type is None and manifest.artifact_type != ENVELOPE_TYPE:
             return None
-        subject = manifest.subject
-        if subject is None or subject.digest != reference.digest:
-            return Attached(entry.digest, None, "it is listed for this image, and attached to another one")
-        layers = [layer for layer in manifest.layers if layer.media_type == ENVELOPE_TYPE]
-        if len(layers) != 1:
-            return Attached(entry.digest, None, "it holds no DSSE envelope, or several")
-        if layers[0].size > LARGEST:
-            return Attached(entry.digest, None, f"its envelope has {layers[0].size:,} bytes")
-        return Attached(entry.digest, read(registry.blob(reference.path, layers[0].digest)))
-    except ImageError as error:
+        layer = _envelope_of(manifest, reference.digest)
+        data = registry.blob(reference.path, layer.digest)
+    except (NotFound, OtherBytes, NotAnImage, Unusable) as error:
         return Attached(entry.digest, None, error.sentence.rstrip("."))
+    try:
+        return Attached(entry.digest, read(data))
+    except ImageError as error:
+        return Attached(entry.digest, None, error.problem)
+
+
+def _envelope_of(manifest: Manifest, subject: str | None) -> Descriptor:
+    """The layer that holds the envelope. Raises Unusable."""
+    if manifest.subject is None or manifest.subject.digest != subject:
+        raise Unusable("it is listed for this image, and attached to another one")
+    layers = [layer for layer in manifest.layers if layer.media_type == ENVELOPE_TYPE]
+    if len(layers) != 1:
+        raise Unusable("it holds no DSSE envelope, or several")
+    if layers[0].size > LARGEST:
+        raise Unusable(f"its envelope has {layers[0].size:,} bytes")
+    return layers[0]
 
 
 def _attach(registry: Registry, path: str, image: Manifest, envelope: bytes, predicate_type: str) -> str:

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from overnight.images.errors import ImageError
+from overnight.images.manifest import platforms_of
+from overnight.images.reference import Reference
+from overnight.images.registry import Registry
+from overnight.images.source_address import parse_commit, parse_source
 
 SOURCE = "org.opencontainers.image.source"
 REVISION = "org.opencontainers.image.revision"
@@ -22,6 +26,39 @@ class Labels:
     revision: str | None = None
     title: str | None = None
     cpu: str | None = None
+
+
+def read_labels(registry: Registry, reference: Reference) -> Labels:
+    """The labels of one image, by its digest or else its tag. Raises ImageError, also for a manifest list."""
+    manifest = registry.manifest(reference.path, reference.digest or reference.tag or "")
+    if manifest.config is None:
+        problem = f"this is a manifest list ({platforms_of(manifest)})"
+        raise ImageError(problem, where=str(reference), remedy="give the digest of one platform's image")
+    if manifest.config.size > LARGEST_CONFIG:
+        raise ImageError(f"the config has {manifest.config.size:,} bytes", where=str(reference))
+    return labels_of(registry.blob(reference.path, manifest.config.digest))
+
+
+def origin(labels: Labels, source: str | None, commit: str | None, where: str) -> tuple[str, str]:
+    """Source (in normal form) and commit: what was given, which the labels must not contradict, else the labels'.
+
+    `where` is the image. Raises ImageError where they differ, or where neither says it.
+    """
+    labelled = (labels.source and parse_source(labels.source, f"{where}: label {SOURCE}")) or None
+    given = (source and parse_source(source, "--source")) or None
+    revision = (labels.revision and parse_commit(labels.revision, f"{where}: label {REVISION}")) or None
+    wanted = (commit and parse_commit(commit, "--commit")) or None
+    return _one(given, labelled, "--source", SOURCE, where), _one(wanted, revision, "--commit", REVISION, where)
+
+
+def _one(given: str | None, labelled: str | None, flag: str, label: str, where: str) -> str:
+    if given is not None and labelled is not None and given != labelled:
+        problem = f"the label {label} is {labelled}, and {flag} says {given}"
+        raise ImageError(problem, where=where, remedy=f"leave {flag} out, or attest the image that was meant")
+    found = given or labelled
+    if found is None:
+        raise ImageError(f"the image has no label {label}", where=where, remedy=f"give {flag}")
+    return found
 
 
 def labels_of(config: bytes) -> Labels:

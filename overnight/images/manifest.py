@@ -37,6 +37,10 @@ UNSPECIFIC = frozenset({"", "application/json", "application/octet-stream", "tex
 """Content types that say nothing: the body's own `mediaType` counts then."""
 
 
+class NotAnImage(ImageError):
+    """The registry served the bytes that were named, and they are no manifest that can be used."""
+
+
 @dataclass(frozen=True)
 class Manifest:
     """An image's manifest or an index of several; made by `parse_manifest`, which has checked it."""
@@ -111,7 +115,7 @@ def parse_manifest(body: bytes, content_type: str | None = None, where: str | No
         manifest = Manifest(media_type, digest_of(body), body)
         _check_shape(manifest, data)
     except Unreadable as error:
-        raise ImageError(str(error), where=where, remedy=error.remedy) from None
+        raise NotAnImage(str(error), where=where, remedy=error.remedy) from None
     return manifest
 
 

@@ -29,7 +29,11 @@ class BuildOccurrences:
     """A grafeas_v1.GrafeasClient."""
     seconds: float = 30.0
     """How long an unavailable service is asked again."""
-    name: str = "Cloud Build's provenance"
+    name: str = "Cloud Build"
+    absent: str = (
+        "Cloud Build has no provenance of this digest; let a trigger build it, with requestedVerifyOption: VERIFIED "
+        "and the image in `images:`"
+    )
 
     def find(self, reference: Reference) -> list[Evidence]:
         """Statements about an image in Artifact Registry, from the project that holds it. Raises ImageError."""

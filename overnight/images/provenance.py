@@ -73,7 +73,11 @@ class ProvenanceSource(Protocol):
 
     @property
     def name(self) -> str:
-        """For sentences."""
+        """For tables and sentences."""
+
+    @property
+    def absent(self) -> str:
+        """What to say, and to do, when there is no statement."""
 
     def find(self, reference: Reference) -> list[Evidence]:
         """All statements about the image with the reference's digest; raises ImageError when it cannot be asked."""
