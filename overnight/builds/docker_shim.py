@@ -104,9 +104,8 @@ def _build(verb: str, line: CommandLine, environment: Mapping[str, str]) -> Call
     file = line.last("file") or str(Path(context, "Dockerfile"))  # podman would take a Containerfile first
     given = [(name, value) for name, value in line.options if name not in WITHOUT_MEANING and name != "file"]
     epoch = _epoch(line, environment)
-    extra = ["--format=oci", "--identity-label=false", "--http-proxy=false", f"--file={file}"]
-    if not line.has("no-cache"):
-        extra.append("--layers")
+    # Images with and without --layers have other digests, so it is always given.
+    extra = ["--format=oci", "--identity-label=false", "--http-proxy=false", "--layers", f"--file={file}"]
     if epoch is not None:
         # BuildKit sets times by this variable alone; podman wants an option.
         extra.append(f"--timestamp={epoch}")
