@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from overnight.images.registry import Registry
     from overnight.images.verdict import Check
 
+PIPE_COLUMNS = 200
+"""Where there is no terminal to fit into."""
 LONG = 32 * 2**20
 """Bytes of layers from which on the reading of them is shown."""
 
@@ -170,6 +172,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def _print(checks: "Sequence[Check]") -> None:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -180,4 +183,5 @@ def _print(checks: "Sequence[Check]") -> None:
     table.add_column("found", overflow="fold")
     for check in checks:
         table.add_row(check.name, Text(check.word, style=colours[check.word]), Text(check.message))
-    console.print(table)
+    wide = console if console.is_terminal else Console(highlight=False, width=PIPE_COLUMNS)
+    wide.print(table)

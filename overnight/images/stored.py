@@ -96,7 +96,7 @@ def _config(reference: Reference, registry: Registry, manifest: Manifest) -> tup
     try:
         labels = labels_of(data)
     except ImageError as error:
-        return Check("config", False, _plain(error)), None
+        return Check("config", False, _about(error)), None
     return Check("config", True, f"its {len(data):,} bytes hash to the digest"), labels
 
 
@@ -159,15 +159,10 @@ def _first(failed: list[Check]) -> Check:
 
 
 def _failed(name: str, what: str, error: ImageError) -> Check:
-    message = f"{what}: {_plain(error)}" if what else _plain(error)
+    message = f"{what}: {_about(error)}" if what else _about(error)
     return Check(name, False, message, judged=isinstance(error, NotFound | OtherBytes))
 
 
 def _about(error: ImageError) -> str:
     """What is wrong with the image itself, which the sentence around it names."""
     return f"{error.problem}; {error.remedy}" if error.remedy else error.problem
-
-
-def _plain(error: ImageError) -> str:
-    """The error's sentence without its full stop."""
-    return error.sentence.rstrip(".")

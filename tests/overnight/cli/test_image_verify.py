@@ -39,7 +39,6 @@ def typed(tmp_path, monkeypatch, capsys):
     config = tmp_path / "local.yaml"
     config.write_text(f"environment: local\nroot: {tmp_path}\n")
     monkeypatch.setenv("OVERNIGHT_CONFIG", str(config))
-    monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object) -> tuple[int, str, str]:
