@@ -83,7 +83,7 @@ class ArtifactRegistry:
         nothing = NotFound(
             f"there is no repository {name.repository!r} in {name.location} of project {name.project!r}",
             where=where,
-            remedy="check the name, or let `overnight`'s stacks make it",
+            remedy="check the name, or provision it with the stacks in infra/",
         )
         try:
             self._call(self._client.get_repository, {"name": repository}, where, lambda: nothing)
