@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from overnight.builds.commands import Command, called, unknown
 from overnight.builds.rules.context import Check, Context
@@ -70,7 +70,9 @@ def called_scripts(context: Context) -> Iterator[Finding]:
         if name is None or _made(name) or command.script or (command.path, name) in seen:
             continue
         seen.add((command.path, name))
-        file = context.root / _inside(context, command, name)
+        file = _inside(context.root, context, command, name)
+        if file is None:
+            continue
         if not file.is_file():
             yield CALLED.at(command.path, f"the repository has no {name}", "correct the path, or add the script")
         elif command.words[0].endswith(name) and not os.access(file, os.X_OK):
@@ -87,7 +89,9 @@ def named_files(context: Context) -> Iterator[Finding]:
             if unknown(name) or name.startswith(("/", "-")) or not name or _made(name) or (command.path, name) in seen:
                 continue
             seen.add((command.path, name))
-            file = context.root / _inside(context, command, name)
+            file = _inside(context.root, context, command, name)
+            if file is None:
+                continue
             there = any(file.glob("*.rego")) if what == "policies" else file.is_file()
             if not there:
                 yield FILES.at(command.path, f"the repository has no {what} {name}", "correct the path, or add it")
@@ -104,10 +108,12 @@ def _named(command: Command) -> Iterator[tuple[str, str]]:
         yield from ((name, "policies") for name in command.values("--policy", "-p"))
 
 
-def _inside(context: Context, command: Command, name: str) -> Path:
-    """The path in the repository: below the step's own folder."""
-    folder = context.build.steps[command.step].get("dir", "")
-    return Path(folder, name) if not unknown(folder) else Path(name)
+def _inside(root: Path, context: Context, command: Command, name: str) -> Path | None:
+    """The file, below the step's own folder; None when that is elsewhere or not known."""
+    folder = PurePosixPath(context.build.steps[command.step].get("dir", ""))
+    if unknown(str(folder)) or folder.is_absolute() or ".." in folder.parts or "\0" in name:
+        return None
+    return root / folder / name
 
 
 def _made(name: str) -> bool:
