@@ -338,19 +338,28 @@ class RegistryServer:
         found = self.manifests[path].get(digest)
         if found is None:
             return _error(404, "MANIFEST_UNKNOWN", "manifest unknown", {"Tag": reference})
+        by_tag = digest != reference
+        named = {part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(",")}
         data, media_type = found
-        if not self._accepts(request, media_type, by_tag=digest != reference):
-            kind = "index" if media_type == OCI_INDEX else "manifest"
-            message = f"OCI {kind} found, but accept header does not support OCI {kind}s"
+        if by_tag and media_type == DOCKER_LIST and DOCKER_LIST not in named:
+            digest = self._for_old_clients(data)
+            data, media_type = self.manifests[path].get(digest, found)
+        if media_type not in named and media_type in (OCI_INDEX, OCI_MANIFEST):
+            kind, kinds = ("index", "indexes") if media_type == OCI_INDEX else ("manifest", "manifests")
+            message = f"OCI {kind} found, but accept header does not support OCI {kinds}"
             return _error(404, "MANIFEST_UNKNOWN", message)
+        if media_type not in named and by_tag:  # 2.8 would rewrite it to schema 1, which is switched off
+            return _error(400, "MANIFEST_INVALID", "manifest invalid", {})
         headers = {"Content-Type": media_type, "Docker-Content-Digest": digest, "Etag": f'"{digest}"'}
         return Reply(200, headers, data)
 
     @staticmethod
-    def _accepts(request: Request, media_type: str, *, by_tag: bool) -> bool:
-        """Without q values, as there. (By tag, 2.8 would rewrite Docker's types to schema 1; here: not found.)"""
-        named = {part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(",")}
-        return media_type in named or (media_type not in (OCI_INDEX, OCI_MANIFEST) and not by_tag)
+    def _for_old_clients(data: bytes) -> str:
+        """The image that a client gets which does not know Docker's lists: another digest than the tag's."""
+        for entry in json.loads(data)["manifests"]:
+            if (entry["platform"]["os"], entry["platform"]["architecture"]) == ("linux", "amd64"):
+                return str(entry["digest"])
+        return ""
 
     def _put(self, request: Request, path: str, reference: str) -> Reply:
         digest = digest_of(request.body)
@@ -441,8 +450,9 @@ class RegistryServer:
 
 
 def _error(code: int, error: str, message: str, detail: Any = None) -> Reply:
-    value = {"errors": [{"code": error, "message": message, "detail": detail}]}
-    return Reply(code, {"Content-Type": "application/json; charset=utf-8"}, body_of(value))
+    details = {} if detail is None else {"detail": detail}
+    value = {"errors": [{"code": error, "message": message, **details}]}
+    return Reply(code, {"Content-Type": "application/json; charset=utf-8"}, body_of(value) + b"\n")
 
 
 def _basic(login: tuple[str, str] | None) -> str:
