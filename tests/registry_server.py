@@ -1,27 +1,52 @@
 """A registry on loopback that speaks the OCI distribution API as docker-registry 2.8 does, and fails on demand."""
 
 import base64
-import hashlib
 import json
 import re
 import secrets
-import socket
 import ssl
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-OCI_INDEX = "application/vnd.oci.image.index.v1+json"
-OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
-DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
-CONFIG = "application/vnd.oci.image.config.v1+json"
-LAYER = "application/vnd.oci.image.layer.v1.tar"
+from registry_content import (
+    CONFIG,
+    DOCKER_LIST,
+    DOCKER_MANIFEST,
+    LAYER,
+    OCI_INDEX,
+    OCI_MANIFEST,
+    RegistryContent,
+    body_of,
+    digest_of,
+)
+from registry_faults import Fault, body, cut, flip, header, slow, status
+from registry_wire import Reply, Request, Server, handler
+
+__all__ = [
+    "CONFIG",
+    "DOCKER_LIST",
+    "DOCKER_MANIFEST",
+    "LAYER",
+    "OCI_INDEX",
+    "OCI_MANIFEST",
+    "Fault",
+    "RegistryServer",
+    "Reply",
+    "Request",
+    "body",
+    "body_of",
+    "cut",
+    "digest_of",
+    "flip",
+    "header",
+    "running_registry",
+    "slow",
+    "status",
+]
+
 NAME = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
 ROUTES = [
     (re.compile(rf"/v2/({NAME})/manifests/([^/]+)"), "manifest"),
@@ -33,114 +58,11 @@ ROUTES = [
 ]
 
 
-def digest_of(data: bytes) -> str:
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
-
-
-def body_of(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a client sent."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    """Names in lower case."""
-    body: bytes
-
-
-@dataclass
-class Reply:
-    """What the server is about to send."""
-
-    status: int
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    delay: float = 0.0
-    """Seconds before the first byte."""
-    cut_after: int | None = None
-    """Bytes of the body after which the connection is closed."""
-
-
-@dataclass
-class Fault:
-    """Changes the replies to the requests whose `METHOD PATH` matches `pattern`, `times` times."""
-
-    pattern: str
-    change: Callable[[Reply], Reply]
-    times: int = 1_000_000
-
-
-def status(
-    code: int, error: str = "UNKNOWN", message: str = "told to fail", **headers: str
-) -> Callable[[Reply], Reply]:
-    """An error as the specification writes it."""
-    body = body_of({"errors": [{"code": error, "message": message}]})
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda _: Reply(code, {"Content-Type": "application/json", **named}, body)
-
-
-def flip(position: int = 0) -> Callable[[Reply], Reply]:
-    """One bit of the body changed; the headers stay."""
-
-    def change(reply: Reply) -> Reply:
-        data = bytearray(reply.body)
-        if data:
-            data[position % len(data)] ^= 1
-        reply.body = bytes(data)
-        return reply
-
-    return change
-
-
-def header(name: str, value: str | None) -> Callable[[Reply], Reply]:
-    """A header with another value, or none."""
-
-    def change(reply: Reply) -> Reply:
-        reply.headers.pop(name, None)
-        if value is not None:
-            reply.headers[name] = value
-        return reply
-
-    return change
-
-
-def body(data: bytes, content_type: str | None = None) -> Callable[[Reply], Reply]:
-    """Another body altogether, without a digest header."""
-    kind = {} if content_type is None else {"Content-Type": content_type}
-    return lambda _: Reply(200, kind, data)
-
-
-def slow(seconds: float) -> Callable[[Reply], Reply]:
-    """The reply comes late."""
-
-    def change(reply: Reply) -> Reply:
-        reply.delay = seconds
-        return reply
-
-    return change
-
-
-def cut(after: int) -> Callable[[Reply], Reply]:
-    """The connection is closed in the middle of the body; at once when `after` is negative."""
-
-    def change(reply: Reply) -> Reply:
-        reply.cut_after = after
-        return reply
-
-    return change
-
-
-class RegistryServer:
+class RegistryServer(RegistryContent):
     """The registry's content, its switches, and the list of what it was asked."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        self.blobs: dict[str, dict[str, bytes]] = {}
-        self.manifests: dict[str, dict[str, tuple[bytes, str]]] = {}
-        self.tags: dict[str, dict[str, str]] = {}
+        super().__init__()
         self.uploads: dict[str, bytes] = {}
         self.faults: list[Fault] = []
         self.requests: list[Request] = []
@@ -161,7 +83,7 @@ class RegistryServer:
         self.tokens: dict[str, str] = {}
         """Token: scope."""
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        self._server = Server(("127.0.0.1", 0), handler(lambda request: self.reply(request)))
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
 
@@ -182,96 +104,9 @@ class RegistryServer:
         self._server.shutdown()
         self._server.server_close()
 
-    # Content, without HTTP.
-
-    def put_blob(self, path: str, data: bytes) -> str:
-        digest = digest_of(data)
-        self.blobs.setdefault(path, {})[digest] = data
-        return digest
-
-    def put_manifest(self, path: str, value: Any, media_type: str, tag: str | None = None) -> str:
-        """Store JSON, or bytes as they are; the digest."""
-        data = value if isinstance(value, bytes) else body_of(value)
-        digest = digest_of(data)
-        self.manifests.setdefault(path, {})[digest] = (data, media_type)
-        if tag is not None:
-            self.tags.setdefault(path, {})[tag] = digest
-        return digest
-
-    def push_image(
-        self,
-        path: str,
-        tag: str | None = None,
-        *,
-        layers: tuple[bytes, ...] = (b"layer",),
-        config: Any = None,
-        media_type: str = OCI_MANIFEST,
-        **fields: Any,
-    ) -> str:
-        """A whole image with its blobs; `fields` are added to the manifest. The digest."""
-        config = config or {"architecture": "amd64", "os": "linux", "config": {}, "rootfs": {"type": "layers"}}
-        config_bytes = config if isinstance(config, bytes) else body_of(config)
-        value = {
-            "schemaVersion": 2,
-            "mediaType": media_type,
-            "config": {"mediaType": CONFIG, "digest": self.put_blob(path, config_bytes), "size": len(config_bytes)},
-            "layers": [{"mediaType": LAYER, "digest": self.put_blob(path, data), "size": len(data)} for data in layers],
-            **fields,
-        }
-        return self.put_manifest(path, value, media_type, tag)
-
-    def push_index(
-        self,
-        path: str,
-        tag: str | None,
-        platforms: dict[str, str],
-        *,
-        media_type: str = OCI_INDEX,
-        attestations: bool = False,
-    ) -> str:
-        """An index of manifests that are there, by platform (`linux/amd64`). The digest."""
-        entries = [self._entry(path, digest, platform) for platform, digest in platforms.items()]
-        if attestations:
-            for subject in platforms.values():
-                digest = self.push_image(path, layers=(b"in-toto of " + subject.encode(),))
-                entry = self._entry(path, digest, "unknown/unknown")
-                annotations = {
-                    "vnd.docker.reference.type": "attestation-manifest",
-                    "vnd.docker.reference.digest": subject,
-                }
-                entries.append({**entry, "annotations": annotations})
-        return self.put_manifest(
-            path, {"schemaVersion": 2, "mediaType": media_type, "manifests": entries}, media_type, tag
-        )
-
-    def _entry(self, path: str, digest: str, platform: str) -> dict[str, Any]:
-        data, media_type = self.manifests[path][digest]
-        named = dict(zip(("os", "architecture", "variant"), platform.split("/"), strict=False))
-        return {"mediaType": media_type, "digest": digest, "size": len(data), "platform": named}
-
-    def attach(self, path: str, subject: str, digest: str) -> None:
-        """Name the manifest `digest` in the index under the referrers tag of `subject`."""
-        tag = subject.replace(":", "-")
-        entries = []
-        if tag in self.tags.get(path, {}):
-            entries = json.loads(self.manifests[path][self.tags[path][tag]][0])["manifests"]
-        entries.append(self._referrer(path, digest))
-        self.put_manifest(path, {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries}, OCI_INDEX, tag)
-
-    def _referrer(self, path: str, digest: str) -> dict[str, Any]:
-        data, media_type = self.manifests[path][digest]
-        value = json.loads(data)
-        entry: dict[str, Any] = {"mediaType": media_type, "digest": digest, "size": len(data)}
-        entry["artifactType"] = value.get("artifactType") or value.get("config", {}).get("mediaType", "")
-        if value.get("annotations"):
-            entry["annotations"] = value["annotations"]
-        return entry
-
     def asked(self, pattern: str) -> list[Request]:
         """The requests whose `METHOD PATH` matches."""
         return [request for request in self.requests if re.search(pattern, f"{request.method} {request.path}")]
-
-    # What HTTP asks for.
 
     def reply(self, request: Request) -> Reply:
         with self._lock:
@@ -457,67 +292,6 @@ def _error(code: int, error: str, message: str, detail: Any = None) -> Reply:
 
 def _basic(login: tuple[str, str] | None) -> str:
     return f"Basic {base64.b64encode(':'.join(login or ('', '')).encode()).decode()}"
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that go away are what some tests are about."""
-
-
-def _handler(registry: RegistryServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # headers and body are two writes: 40 ms a reply otherwise
-
-        def _serve(self) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            request = Request(self.command, self.path, headers, self._body(headers))
-            self._send(registry.reply(request))
-
-        do_GET = do_HEAD = do_PUT = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815 (http.server's names)
-
-        def _body(self, headers: dict[str, str]) -> bytes:
-            if headers.get("transfer-encoding") == "chunked":
-                return b"".join(self._chunks())
-            return self.rfile.read(int(headers.get("content-length", 0)))
-
-        def _chunks(self) -> Iterator[bytes]:
-            while size := int(self.rfile.readline().split(b";")[0], 16):
-                yield self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-
-        def _send(self, reply: Reply) -> None:
-            if reply.delay:
-                time.sleep(reply.delay)
-            if reply.cut_after is not None and reply.cut_after < 0:
-                self._close()
-                return
-            self.send_response(reply.status)
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            if "Content-Length" not in reply.headers:
-                self.send_header("Content-Length", str(len(reply.body)))
-            self.end_headers()
-            if self.command == "HEAD":
-                return
-            if reply.cut_after is None:
-                self.wfile.write(reply.body)
-            else:
-                self.wfile.write(reply.body[: reply.cut_after])
-                self.wfile.flush()
-                self._close()
-
-        def _close(self) -> None:
-            self.close_connection = True
-            self.connection.shutdown(socket.SHUT_RDWR)
-
-        def log_message(self, *_: Any) -> None:
-            """`RegistryServer.requests` is the log."""
-
-    return Handler
 
 
 @contextmanager
