@@ -20,6 +20,7 @@ from overnight.files import canonical_json
 from overnight.images.contents import DESCRIPTION, Contents, Entry, Layer, walk
 from overnight.images.errors import ImageError
 from overnight.images.labels import CPU, REVISION, SOURCE, TITLE
+from overnight.images.source_address import COMMIT, normal_source
 from overnight.wording import counted
 
 FORMAT = "overnight.image/1"
@@ -43,8 +44,6 @@ INSTALLERS = re.compile(
 )
 FORBIDDEN: tuple[tuple[str, re.Pattern[str]], ...] = (("a compiler", COMPILERS), ("a package installer", INSTALLERS))
 
-_REVISION = re.compile(r"[0-9a-f]{40}(-dirty(-[0-9a-f]+)?)?")
-_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~-]+)+")
 _CPUS = ("baseline", "x86-64-v3")
 _SECRET_NAME = re.compile(r"(?i)(^|_)(SECRETS?|TOKENS?|PASSWORD|PASSWD|CREDENTIALS?|(API|PRIVATE|ACCESS)_?KEY)(_|$)")
 _SECRET_VALUE = re.compile(r"-----BEGIN |AIza[0-9A-Za-z_-]{35}|gh[pousr]_[0-9A-Za-z]{36}|ya29\.|glpat-")
@@ -133,13 +132,13 @@ def _configuration(contents: Contents) -> Iterator[Flaw]:
 
 
 def _labels(labels: Mapping[str, Any]) -> Iterator[Flaw]:
-    for name, pattern, fits in (
-        (TITLE, r"[a-z0-9][a-z0-9._-]*", "the image's name"),
-        (SOURCE, _ADDRESS.pattern, "the repository's https address"),
-        (REVISION, _REVISION.pattern, "the whole commit"),
+    for name, fitting, fits in (
+        (TITLE, re.compile(r"[a-z0-9][a-z0-9._-]*").fullmatch, "the image's name"),
+        (SOURCE, lambda text: normal_source(text) == text, "the repository's https address"),
+        (REVISION, COMMIT.fullmatch, "the whole commit"),
     ):
         value = labels.get(name)
-        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+        if not isinstance(value, str) or not fitting(value):
             found = "is missing" if value is None else f"is {value!r}"
             yield Flaw("label", f"The label {name} {found}; set it to {fits}.")
     if labels.get(CPU) not in (None, *_CPUS):
