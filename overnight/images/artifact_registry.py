@@ -120,8 +120,12 @@ def connect(address: str = "", *, encrypted: bool = True) -> Any:
     import grpc
     from google.auth.credentials import AnonymousCredentials
     from google.auth.exceptions import GoogleAuthError
-    from google.cloud import artifactregistry_v1 as v1
 
+    try:
+        from google.cloud import artifactregistry_v1 as v1
+    except ImportError:
+        problem = "google-cloud-artifact-registry is not installed"
+        raise ImageError(problem, remedy="pip install 'overnight[gcp]'") from None
     if not encrypted:
         anonymous: Any = AnonymousCredentials
         transport: Any = v1.ArtifactRegistryClient.get_transport_class("grpc")

@@ -1,5 +1,7 @@
 """Google's own client against its API on loopback: whole requests, and a sentence for each refusal."""
 
+import sys
+
 import grpc
 import pytest
 
@@ -151,6 +153,13 @@ def test_without_credentials_the_sentence_says_how_to_get_some(monkeypatch):
         NoCredentials, match=r"there are no credentials \(File /nowhere\.json was not found\); run `gcloud"
     ):
         ArtifactRegistry()
+
+
+def test_a_client_that_is_not_installed_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.cloud.artifactregistry_v1", None)
+    monkeypatch.delattr("google.cloud.artifactregistry_v1", raising=False)
+    with pytest.raises(ImageError, match=r"is not installed; pip install 'overnight\[gcp\]'\."):
+        connect()
 
 
 def test_credentials_that_fail_during_a_call_are_told(api, monkeypatch):
