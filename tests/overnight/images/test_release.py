@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,6 @@ class Kept:
     """A place of releases, and how to look into it from outside."""
 
     address: str
-    files: dict[str, bytes] = field(default_factory=dict)
     folder: Path | None = None
     bucket: terraform_bucket.Bucket | None = None
 
@@ -180,7 +179,6 @@ def test_a_short_commit_of_two_releases_is_refused(kept):
         ("f" * 40, "there is no release of this commit; name a commit that was built and released."),
         ("ffff", "no release of a commit that begins with ffff is there; "),
         ("012", "--from-release: '012' is no commit; give at least 4 of its hex digits."),
-        ("", "'' is no commit"),
         ("main", "'main' is no commit"),
         ("../../etc", "is no commit"),
         ("0123*", "is no commit"),
@@ -205,14 +203,11 @@ def without(*path: str) -> dict[str, Any]:
     ("content", "says"),
     [
         (b"", "this is not JSON"),
-        (b"\xff", "this is not JSON"),
         (b"[" * 100_000, "this is not JSON"),
         (b"[]", "this is no release in the format overnight.release/1"),
         ({**MANIFEST, "format": "overnight.release/2"}, "this is no release in the format overnight.release/1"),
-        (without("format"), "this is no release in the format"),
         (without("commit"), "a release has commit, source and build_id as text"),
         ({**MANIFEST, "build_id": 7}, "a release has commit, source and build_id as text"),
-        ({**MANIFEST, "images": []}, "and images by name"),
         ({**MANIFEST, "images": {}}, "and images by name"),
         ({**MANIFEST, "commit": "f" * 40}, f"it is the release of commit {'f' * 40}"),
         ({**MANIFEST, "images": {"steps": 7}}, "images.steps: an image of a release has a reference"),
@@ -237,7 +232,6 @@ def test_what_is_no_release_is_one_sentence(kept, content, says):
         ((COMMIT[:12], SOURCE, "b", {"a": f"ghcr.io/x/a@{A}"}), "is no whole commit id"),
         ((COMMIT, "http://github.com/x/y", "b", {"a": f"ghcr.io/x/a@{A}"}), "--source: "),
         ((COMMIT, SOURCE, "", {"a": f"ghcr.io/x/a@{A}"}), "--build-id: '' is no build"),
-        ((COMMIT, SOURCE, "a b", {"a": f"ghcr.io/x/a@{A}"}), "--build-id: 'a b' is no build"),
         ((COMMIT, SOURCE, "b", {}), "--image: a release has images, and none is given"),
         ((COMMIT, SOURCE, "b", {"a": "ghcr.io/x/a:1"}), "--image a: 'ghcr.io/x/a:1': the tag '1' can move"),
         ((COMMIT, SOURCE, "b", {"b": f"ghcr.io/x/a@{A}"}), "--image b: it is the image 'a'; write a=ghcr.io/x/a@"),
@@ -271,15 +265,12 @@ def test_a_place_that_cannot_be_used_is_one_sentence(tmp_path):
 
 
 def test_a_bucket_that_refuses_is_one_sentence(monkeypatch):
-    def answer(self: Any, act: Any) -> None:
-        content = b'{"error": {"code": 403, "message": "no access"}}'
-        self.send_response(403)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+    answer = terraform_bucket.Handler.answer
 
-    monkeypatch.setattr(terraform_bucket.Handler, "answer", answer)
+    def refuse() -> None:
+        raise terraform_bucket.Refused(403)
+
+    monkeypatch.setattr(terraform_bucket.Handler, "answer", lambda self, act: answer(self, refuse))
     with terraform_bucket.serving("acme-models") as bucket:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", bucket.url)
         for call in (
