@@ -316,4 +316,48 @@ OURS = [
     ),
 ]
 
-MISTAKES = [*FORM, *STEPS, *NAMES, *OUTPUTS, *POLICIES, *OURS]
+IMAGES = mistakes(
+    "images",
+    (
+        "an image that nobody builds",
+        lambda b: b["images"].append("$_REPOSITORY/trainer-tpu:$COMMIT_SHA"),
+        "image-not-built",
+    ),
+    ("another tag", lambda b: b["images"].__setitem__(0, "$_REPOSITORY/trainer-cpu:$SHORT_SHA"), "image-not-built"),
+    ("latest", lambda b: b["images"].__setitem__(0, "$_REPOSITORY/trainer-cpu:latest"), "OVN2003 image-not-built"),
+    ("no provenance", lambda b: b["options"].pop("requestedVerifyOption"), "OVN2021"),
+    ("attestations by themselves", lambda b: b["options"]["env"].pop(), "OVN2025 OVN2025 OVN2025"),
+    ("a push of a release", lambda b: add(b, "release", 'docker push "$_REPOSITORY/steps:$COMMIT_SHA"'), "OVN2022"),
+    ("the time", lambda b: swap(b, "steps-build", "--build-arg SOURCE_DATE_EPOCH=0", ""), "OVN2024"),
+    ("a base by tag", lambda b: swap(b, "steps-build", "$_BASE_STEPS", "debian:12"), "OVN2005"),
+    ("no builder", lambda b: swap(b, "steps-build", '--build-arg "BUILDER_IMAGE=$_BASE_BUILDER"', ""), "OVN2004"),
+    (
+        "a base that no trigger passes",
+        lambda b: swap(b, "steps-build", "$_BASE_STEPS", "$_BASE_STEP"),
+        "undeclared-substitution",
+    ),
+    ("a Dockerfile that is not there", lambda b: swap(b, "steps-build", "images/steps", "images/step"), "file-missing"),
+    ("a script that is not there", lambda b: swap(b, "setup", "setup.sh", "set-up.sh"), "script-missing"),
+    ("the host's network", lambda b: swap(b, "steps-build", "--network none", "--network host"), "OVN2016"),
+    (
+        "no substitutions in scripts",
+        lambda b: step(b, "steps-build").update(automapSubstitutions=False),
+        "script-substitution " * 6,
+    ),
+    ("a step beyond the build", lambda b: step(b, "steps-build").update(timeout="7200s"), "step-timeout"),
+    ("a step that waits for none", lambda b: step(b, "release").update(waitFor=["step-digest"]), "wait-for"),
+    ("a substitution that nobody uses", lambda b: b["substitutions"].update(_CUDA="13"), "unused-substitution"),
+)
+
+PIPELINE = mistakes(
+    "pipeline",
+    ("an unlocked install", lambda b: swap(b, "setup", "--constraint requirements/lock.txt", ""), "OVN2017"),
+    (
+        "another repository",
+        lambda b: swap(b, "publish", "$_PIPELINES_REPOSITORY", "$_PIPELINE_REPOSITORY"),
+        "undeclared-substitution",
+    ),
+    ("a step by tag", lambda b: step(b, "compile").update(name="docker.io/library/python:3.11"), "OVN2001"),
+)
+
+MISTAKES = [*FORM, *STEPS, *NAMES, *OUTPUTS, *POLICIES, *OURS, *IMAGES, *PIPELINE]

@@ -14,6 +14,10 @@ from overnight.forms.findings import Finding, error
 
 NOT_A_BUILD = error("not-a-build", "The file is one YAML mapping, no key twice.", "docs/builds.md")
 OUTPUT_ONLY = error("output-only", "What the service itself fills in is left out.", "proto Build, BuildStep")
+EXCLUSIVE = error(
+    "exclusive-fields", "Of alternatives such as storageSource and repoSource one is given.", "API v1 protobuf (oneof)"
+)
+"""Found by forms.message under the same name."""
 
 _BY_THE_SERVICE = {
     (): (

@@ -81,7 +81,7 @@ deny contains lib.message(
 	build.builds_image(command)
 	some name in ["BUILDER_IMAGE", "RUNTIME_IMAGE"]
 	some image in base_images(command, name)
-	not build.is_digest(image)
+	not is_pinned(image)
 }
 
 base_images(command, name) := {image |

@@ -1,6 +1,5 @@
-"""The build files, held against Cloud Build's own field names; their shell, run with recorded commands."""
+"""The build files are in order by their own check; their shell does what they say, run with recorded commands."""
 
-import json
 import os
 import re
 import subprocess
@@ -8,111 +7,58 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+
+from overnight.builds.check import check
+from overnight.builds.commands import commands_of
+from overnight.builds.file import read_build
+from overnight.builds.given import TRIGGERS
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "cloudbuild"
 FILES = sorted(FOLDER.glob("*.yaml"))
 STACKS = ("foundation", "artifacts", "delivery", "training")
 
-# google.devtools.cloudbuild.v1 (proto of google-cloud-build 3.43), in JSON names; what a file may set, not all.
-BUILD = {"steps", "timeout", "options", "artifacts", "images", "substitutions", "tags", "availableSecrets", "queueTtl"}
-STEP = {"id", "name", "script", "args", "entrypoint", "env", "secretEnv", "dir", "waitFor", "timeout", "volumes"}
-OPTIONS = {
-    *("logging", "pool", "automapSubstitutions", "dynamicSubstitutions", "env", "secretEnv", "requestedVerifyOption"),
-    *("diskSizeGb", "machineType", "defaultLogsBucketBehavior", "logStreamingOption", "volumes"),
-}
-BUILT_IN = {
-    *("PROJECT_ID", "BUILD_ID", "COMMIT_SHA", "SHORT_SHA", "BRANCH_NAME", "TRIGGER_NAME", "LOCATION"),
-    "BUILDER_OUTPUT",  # a variable that every step has
-}
+
+def steps(name: str) -> dict[str, dict[str, Any]]:
+    """The steps of a file by id."""
+    return {step["id"]: step for step in read_build(FOLDER / name).steps}
 
 
-def build(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = YAML(typ="safe", pure=True).load(path.read_text())
-    return content
+def words(name: str, step: str) -> list[str]:
+    """What a step runs, without what a called script runs in turn."""
+    build = read_build(FOLDER / name)
+    index = [one["id"] for one in build.steps].index(step)
+    commands = commands_of(build, TRIGGERS, None)
+    return [" ".join(one.words) for one in commands if one.step == index and one.name != "set"]
 
 
-def steps() -> list[Any]:
-    return [pytest.param(step, id=f"{path.name}-{step.get('id')}") for path in FILES for step in build(path)["steps"]]
-
-
-def test_the_files_for_pull_requests_and_infrastructure_stand() -> None:
-    assert {"pull-request.yaml", "infra-plan.yaml", "infra-apply.yaml"} <= {path.name for path in FILES}
+def test_there_is_a_file_for_each_trigger() -> None:
+    assert {path.name for path in FILES} == {
+        *("pull-request.yaml", "infra-plan.yaml", "infra-apply.yaml", "images.yaml", "pipeline.yaml"),
+    }
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_build_file_has_only_fields_that_cloud_build_knows(path: Path) -> None:
-    content = build(path)
-    assert set(content) <= BUILD
-    assert set(content["options"]) <= OPTIONS
-    assert set(content.get("artifacts", {})) <= {"objects", "images", "pythonPackages"}
-    for step in content["steps"]:
-        assert set(step) <= STEP
-        assert {"id", "name"} <= set(step)
-        # Proto comment on `script`: neither entrypoint nor args beside it.
-        assert "script" not in step or not {"entrypoint", "args"} & set(step)
+def test_a_build_file_is_in_order(path: Path) -> None:
+    assert check(read_build(path)) == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_cloud_builds_own_client_reads_the_file(path: Path) -> None:
-    client = pytest.importorskip("google.cloud.devtools.cloudbuild_v1", reason="google-cloud-build is not installed")
-    parsed = client.Build.from_json(json.dumps(build(path)))
-    assert [step.id for step in parsed.steps] == [step["id"] for step in build(path)["steps"]]
+def test_a_build_says_how_long_it_may_take(path: Path) -> None:
+    assert re.fullmatch(r"[1-9][0-9]*s", read_build(path).data["timeout"])
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_step_waits_only_for_steps_before_it(path: Path) -> None:
-    before: set[str] = set()
-    for step in build(path)["steps"]:
-        assert set(step.get("waitFor", [])) - {"-"} <= before
-        assert step["id"] not in before
-        before.add(step["id"])
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_build_logs_to_cloud_logging_on_the_chosen_pool_and_ends(path: Path) -> None:
-    content = build(path)
-    assert content["options"]["logging"] == "CLOUD_LOGGING_ONLY"
-    assert content["options"]["pool"] == {"name": "$_POOL"}
-    assert re.fullmatch(r"[1-9][0-9]*s", content["timeout"])
-    # Who builds is decided by the trigger, which is reviewed infrastructure; a pull request could change this file.
-    assert "serviceAccount" not in content
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_images_are_named_by_digest(path: Path) -> None:
-    for step in build(path)["steps"]:
-        assert step["name"] == "$_BUILDER_IMAGE" or re.search(r"@sha256:[0-9a-f]{64}$", step["name"])
-    assert ":latest" not in path.read_text()
-    assert "gcr.io" not in path.read_text()
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_scripts_see_substitutions_as_variables_and_only_those_of_cloud_build(path: Path) -> None:
-    content = build(path)
-    used = set(re.findall(r"\$\{?([A-Z_][A-Z0-9_]*)", "".join(step.get("script", "") for step in content["steps"])))
-    assert not used or content["options"].get("automapSubstitutions") is True
-    assert {name for name in used if not name.startswith("_")} <= BUILT_IN
-
-
-@pytest.mark.parametrize("step", steps())
-def test_a_script_is_strict_bash_that_parses(step: dict[str, Any]) -> None:
-    assert step["script"].startswith("#!/usr/bin/env bash\nset -euo pipefail\n")
-    checked = subprocess.run(["bash", "-n"], input=step["script"], text=True, capture_output=True, check=False)
-    assert checked.returncode == 0, checked.stderr
-
-
-@pytest.mark.parametrize("step", steps())
-def test_a_step_calls_only_scripts_that_stand_and_may_be_run(step: dict[str, Any]) -> None:
-    for called in re.findall(r"^(cloudbuild/\S+)", step["script"], re.MULTILINE):
-        assert os.access(ROOT / called, os.X_OK), called
-
-
-@pytest.mark.parametrize("file", [*FILES, FOLDER / "stack.sh"], ids=lambda path: path.name)
-def test_the_policies_that_are_named_stand(file: Path) -> None:
-    for folder in re.findall(r"--policy (\S+)", file.read_text()):
-        assert list((ROOT / folder).glob("*.rego")), folder
+def test_a_pull_request_is_held_against_everything_that_is_checked_offline() -> None:
+    subjects = {folder.name for folder in (ROOT / "policies").iterdir()} - {"lib"}
+    assert set(words("pull-request.yaml", "policies")) == {
+        f"conftest verify --policy policies/lib --policy policies/{subject}" for subject in subjects
+    }
+    assert words("pull-request.yaml", "build-files") == [".venv/bin/overnight build check cloudbuild/"]
+    assert words("pull-request.yaml", "job-specs") == [
+        ".venv/bin/overnight job check jobs/",
+        ".venv/bin/overnight image pin jobs/*.yaml --check",
+    ]
+    assert words("pull-request.yaml", "test") == ["make test"]
 
 
 @pytest.mark.parametrize(("file", "action"), [("infra-plan.yaml", "plan"), ("infra-apply.yaml", "apply")])
@@ -122,9 +68,14 @@ def test_all_stacks_are_handled_in_the_order_of_their_life_cycles(file: str, act
 
 
 def test_a_stack_is_planned_only_after_the_former_is_applied() -> None:
-    waits = {step["id"]: step.get("waitFor") for step in build(FOLDER / "infra-apply.yaml")["steps"]}
+    waits = {name: step.get("waitFor") for name, step in steps("infra-apply.yaml").items()}
     assert waits["foundation"] == ["synthesize", "policies"]
     assert [waits[stack] for stack in STACKS[1:]] == [[stack] for stack in STACKS[:-1]]
+
+
+def test_the_policies_that_a_stack_is_held_against_stand() -> None:
+    for folder in re.findall(r"--policy (\S+)", (FOLDER / "stack.sh").read_text()):
+        assert list((ROOT / folder).glob("*.rego")), folder
 
 
 class Recorder:
