@@ -48,9 +48,13 @@ def image_nodes(folder: Path, record: dict[str, Any], checkout: Path) -> tuple[N
         problems += (f"The trainer's image in run.json is {_named(said['digest'])}, the spec's is {given}.",)
     facts = tuple((label, said[field]) for label, field in _FACTS.items() if said[field])
     notes = () if said["name"] else ("nothing inside the image says what it is",)
+    if _DIRTY in (said["revision"] or ""):
+        notes += ("files differed from the commit when the image was built",)
     return (Node("trainer image", _named(said["digest"]), facts, problems, notes),)
 
 
+_DIRTY = "-dirty"
+"""Follows the commit where the checkout had changes (images/stage/check)."""
 _FACTS = {"name": "name", "commit": "revision", "repository": "source", "cpu": "cpu"}
 
 
@@ -70,9 +74,10 @@ def _commit_problems(checkout: Path, said: dict[str, Any] | None) -> tuple[str, 
     here = git_state(checkout)
     if not said or not said["revision"] or here is None or here.repository is None:
         return ()
-    if here.repository.removesuffix(".git") != said["source"] or has_commit(checkout, said["revision"]):
+    commit = said["revision"].partition(_DIRTY)[0]
+    if here.repository.removesuffix(".git") != said["source"] or has_commit(checkout, commit):
         return ()
-    return (f"Commit {said['revision']} of the trainer's image is missing from this checkout.",)
+    return (f"Commit {commit} of the trainer's image is missing from this checkout.",)
 
 
 def _named(digest: str | None) -> str:

@@ -80,6 +80,13 @@ def test_an_altered_digest_of_the_spec_is_found(world, in_an_image, commit):
     assert problems == [f"The trainer's image in run.json is {image['digest']}, the spec's is {other}."]
 
 
+def test_an_image_of_a_checkout_with_changes_is_noted(world, in_an_image, commit):
+    in_an_image(world, f"{commit}-dirty-0123")
+    problems, plain = audited(world)
+    assert problems == []
+    assert image_node(plain)["notes"] == ["files differed from the commit when the image was built"]
+
+
 def test_a_commit_of_the_image_that_was_lost_is_named(world, in_an_image):
     in_an_image(world, "0" * 40)
     problems, _ = audited(world)
