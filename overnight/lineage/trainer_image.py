@@ -47,7 +47,7 @@ def image_nodes(folder: Path, record: dict[str, Any], checkout: Path) -> tuple[N
         given = _named(given_digest(record["images"]))
         problems += (f"The trainer's image in run.json is {_named(said['digest'])}, the spec's is {given}.",)
     facts = tuple((label, said[field]) for label, field in _FACTS.items() if said[field])
-    notes = () if said["name"] else ("nothing inside the image says what it is",)
+    notes: tuple[str, ...] = () if said["name"] else ("nothing inside the image says what it is",)
     if _DIRTY in (said["revision"] or ""):
         notes += ("files differed from the commit when the image was built",)
     return (Node("trainer image", _named(said["digest"]), facts, problems, notes),)
