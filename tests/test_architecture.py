@@ -74,6 +74,20 @@ def test_vertex_local_knows_nothing_of_the_rest() -> None:
     assert arrows()["vertex_local"] <= {"errors", "files"}
 
 
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("forms", {"errors"}),
+        ("policies", {"errors"}),
+        ("images", {"config", "errors", "files", "wording"}),
+        ("builds", {"config", "errors", "files", "forms", "images", "policies", "wording"}),
+    ],
+)
+def test_what_other_teams_may_take_alone_knows_little_else(name: str, known: set[str]) -> None:
+    """Build files and images of any repository are judged by these, without jobs, labels or models."""
+    assert arrows()[name] <= known
+
+
 def test_the_stacks_know_the_environment_and_nothing_else_of_the_control_plane() -> None:
     for path in infra_sources():
         uses = {part(name) for name in imported(path) if name.startswith("overnight.")}

@@ -68,11 +68,16 @@ def findings_table(rows: Sequence[Row]) -> Table:
         style = "red" if finding.severity == "error" else "yellow"
         where = f"{row.path}:{row.line}" if row.line else str(row.path)
         table.add_row(
-            escape(where),
-            escape(dotted(finding.path)),
+            _plain(where),
+            _plain(dotted(finding.path)),
             finding.rule,
             f"[{style}]{finding.severity}[/]",
-            escape(finding.message),
-            escape(finding.remedy),
+            _plain(finding.message),
+            _plain(finding.remedy),
         )
     return table
+
+
+def _plain(text: str) -> str:
+    """Without markup, and with control characters of somebody's file written out."""
+    return escape("".join(one if one.isprintable() else repr(one)[1:-1] for one in text))

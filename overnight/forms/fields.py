@@ -14,17 +14,31 @@ def dotted(path: FieldPath) -> str:
     return text.removeprefix(".")
 
 
-def lines_of(node: Node | None, path: FieldPath = (), inside: tuple[Node, ...] = ()) -> list[tuple[FieldPath, int]]:
-    """The line of every field under `node`; `inside` are its parents, which an alias can lead back to."""
+def lines_of(node: Node | None) -> list[tuple[FieldPath, int]]:
+    """The line of every field under `node`.
+
+    What an alias repeats is listed where it was written first: elsewhere the alias's own line stands for all of it. So
+    neither an alias inside of what it means nor aliases of aliases of aliases take long.
+    """
     found: list[tuple[FieldPath, int]] = []
-    if node is None or node in inside:
-        return found
-    children: list[tuple[str | int, int, Node]] = []
-    if isinstance(node, MappingNode):
-        children = [(str(key.value), key.start_mark.line + 1, value) for key, value in node.value]
-    elif isinstance(node, SequenceNode):
-        children = [(position, item.start_mark.line + 1, item) for position, item in enumerate(node.value)]
-    for name, line, child in children:
-        found.append(((*path, name), line))
-        found.extend(lines_of(child, (*path, name), (*inside, node)))
+    seen: set[int] = set()
+
+    def walk(node: Node, path: FieldPath) -> None:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        for name, line, child in _children(node):
+            found.append(((*path, name), line))
+            walk(child, (*path, name))
+
+    if node is not None:
+        walk(node, ())
     return found
+
+
+def _children(node: Node) -> list[tuple[str | int, int, Node]]:
+    if isinstance(node, MappingNode):
+        return [(str(key.value), key.start_mark.line + 1, value) for key, value in node.value]
+    if isinstance(node, SequenceNode):
+        return [(position, item.start_mark.line + 1, item) for position, item in enumerate(node.value)]
+    return []

@@ -1,5 +1,6 @@
 """Reading a build file: the API's message, or one sentence by file, line and field."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,14 @@ def test_a_file_that_is_no_build_is_refused_in_one_sentence(text: str, sentence:
     said = refusal(path)
     assert said.startswith(sentence)
     assert "\n" not in said
+
+
+def test_aliases_of_aliases_take_no_time(tmp_path: Path) -> None:
+    path = tmp_path / "build.yaml"
+    names = "abcdefghijkl"
+    lines = [f"{name}: &{name} [{', '.join([f'*{last}'] * 9)}]" for last, name in pairwise(names)]
+    path.write_text("\n".join(["a: &a [x]", *lines]))
+    assert refusal(path).startswith("FILE line 1, a: Build has no such field;")
 
 
 def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path: Path) -> None:
