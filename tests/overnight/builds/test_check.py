@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from build_mistakes import HOUSE, ROOT
+from build_edits import HOUSE, ROOT
 from overnight.builds.check import address, check, check_file, field_path
 from overnight.builds.file import read_build
 from overnight.builds.given import TRIGGERS, of_environment

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from build_mistakes import FILES
+from build_edits import FILES
 from overnight.builds.errors import BuildError
 from overnight.builds.file import read_build
 

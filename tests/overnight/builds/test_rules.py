@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from build_mistakes import FILES, MISTAKES, Mistake, build_of, found, found_in, text_of
+from build_edits import FILES, Mistake, build_of, found, found_in, text_of
+from build_mistakes import MISTAKES
 from overnight.builds.rules import RULES
 from overnight.policies.policies import root
 
