@@ -86,8 +86,21 @@ def _scan(syft: Path, archive: Path, name: str, version: str) -> dict[str, Any]:
         if done.returncode != 0 or not output.is_file():
             said = (done.stderr or done.stdout).strip().splitlines() or ["it says nothing"]
             raise ImageError(f"syft could not list what it holds ({said[-1].strip()})", where=str(archive))
-        found: dict[str, Any] = json.loads(output.read_bytes())
-        return found
+        return _document(output.read_bytes(), archive)
+
+
+def _document(data: bytes, archive: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or "spdxVersion" not in found:
+        raise ImageError(
+            "syft wrote no SPDX document",
+            where=str(archive),
+            remedy="take the one of requirements/images.txt",
+        )
+    return found
 
 
 def _runnable(syft: Path, folder: Path) -> str:
