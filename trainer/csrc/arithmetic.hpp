@@ -38,13 +38,17 @@ struct FixedArithmetic {
     // Weights add up to exactly 1, so that a flat picture stays flat; the largest takes what rounding left over.
     static void weigh(const double* shares, int count, double total, Value* weights) {
         constexpr int one = 1 << 15;
+        const double factor = one / total;
         int sum = 0;
+        int highest = 0;
         for (int k = 0; k < count; ++k) {
-            const int weight = static_cast<int>(std::lrint(shares[k] / total * one));
-            weights[k] = static_cast<Value>(std::min(weight, one - 1));
-            sum += weights[k];
+            // Never negative, so that adding a half and cutting rounds.
+            const int weight = std::min(static_cast<int>(shares[k] * factor + 0.5), one - 1);
+            weights[k] = static_cast<Value>(weight);
+            sum += weight;
+            if (weight > weights[highest]) highest = k;
         }
-        Value& largest = *std::max_element(weights, weights + count);
+        Value& largest = weights[highest];
         largest = static_cast<Value>(std::min(largest + one - sum, one - 1));
     }
 };

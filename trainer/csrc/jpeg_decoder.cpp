@@ -2,68 +2,12 @@
 
 #include <algorithm>
 
-#include <jerror.h>
-
 namespace overnight {
 namespace {
 
 // Columns decoded beside the region: upsampling of chroma mixes neighbours, and at the rim of what is decoded the
 // neighbour is missing. Four luma columns hold at least one chroma sample of every subsampling in use.
 constexpr int margin = 4;
-
-// A progressive file may hold any number of scans, each as slow as a whole picture.
-constexpr int max_scans = 200;
-
-JpegDecoder::ErrorManager& manager(j_common_ptr picture) {
-    return *reinterpret_cast<JpegDecoder::ErrorManager*>(picture->err);
-}
-
-Status status_of_error(int code) {
-    switch (code) {
-        case JERR_NO_SOI: return Status::not_a_jpeg;
-        case JERR_INPUT_EMPTY: return Status::empty;
-        case JERR_OUT_OF_MEMORY: return Status::out_of_memory;
-        case JERR_IMAGE_TOO_BIG: return Status::too_large;
-        case JERR_BAD_PRECISION:
-        case JERR_SOF_UNSUPPORTED:
-        case JERR_ARITH_NOTIMPL:
-        case JERR_NOT_COMPILED:
-        case JERR_CONVERSION_NOTIMPL:
-        case JERR_COMPONENT_COUNT: return Status::unsupported;
-        default: return Status::corrupt;
-    }
-}
-
-[[noreturn]] void on_error(j_common_ptr picture) {
-    auto& errors = manager(picture);
-    errors.error = errors.premature_end ? Status::truncated : status_of_error(errors.base.msg_code);
-    std::longjmp(errors.escape, 1);
-}
-
-void on_message(j_common_ptr picture, int level) {
-    if (level >= 0) return;  // trace messages
-    auto& errors = manager(picture);
-    switch (errors.base.msg_code) {
-        case JWRN_JPEG_EOF: errors.premature_end = true; break;
-        // Common in photographs from the web, and the pixels are right: padding before a marker, an odd Adobe
-        // or JFIF version, bytes after the last row.
-        case JWRN_EXTRANEOUS_DATA:
-        case JWRN_ADOBE_XFORM:
-        case JWRN_JFIF_MAJOR:
-        case JWRN_TOO_MUCH_DATA: break;
-        default: errors.damaged = true;
-    }
-}
-
-void on_progress(j_common_ptr picture) {
-    auto* decompress = reinterpret_cast<j_decompress_ptr>(picture);
-    if (decompress->input_scan_number <= max_scans) return;
-    auto& errors = manager(picture);
-    errors.error = Status::corrupt;
-    std::longjmp(errors.escape, 1);
-}
-
-void silent(j_common_ptr) {}
 
 bool starts_like_a_jpeg(std::span<const std::uint8_t> file) {
     return file.size() >= 3 && file[0] == 0xFF && file[1] == 0xD8 && file[2] == 0xFF;
@@ -88,13 +32,9 @@ std::uint8_t times(unsigned a, unsigned b) { return static_cast<std::uint8_t>((a
 }  // namespace
 
 JpegDecoder::JpegDecoder() {
-    picture_.err = jpeg_std_error(&errors_.base);
-    errors_.base.error_exit = on_error;
-    errors_.base.emit_message = on_message;
-    errors_.base.output_message = silent;
+    picture_.err = errors_.manager();
     jpeg_create_decompress(&picture_);
-    progress_.progress_monitor = on_progress;
-    picture_.progress = &progress_;
+    picture_.progress = errors_.scan_limit();
 }
 
 JpegDecoder::~JpegDecoder() { jpeg_destroy_decompress(&picture_); }
@@ -126,12 +66,6 @@ bool JpegDecoder::step_read_rows(std::uint8_t* rows, std::size_t stride, JDIMENS
     return true;
 }
 
-Status JpegDecoder::outcome() const noexcept {
-    if (errors_.error != Status::ok) return errors_.error;
-    if (errors_.premature_end) return Status::truncated;
-    return errors_.damaged ? Status::corrupt : Status::ok;
-}
-
 Status JpegDecoder::refuse(Status status) noexcept {
     jpeg_abort_decompress(&picture_);
     return status == Status::ok ? Status::corrupt : status;
@@ -139,13 +73,11 @@ Status JpegDecoder::refuse(Status status) noexcept {
 
 Status JpegDecoder::read_header(std::span<const std::uint8_t> file, Header& header) {
     jpeg_abort_decompress(&picture_);
-    errors_.error = Status::ok;
-    errors_.premature_end = false;
-    errors_.damaged = false;
+    errors_.forget();
     file_ = file;
     if (file.empty()) return Status::empty;
     if (!starts_like_a_jpeg(file)) return Status::not_a_jpeg;
-    if (!step_read_header(file.data(), file.size())) return refuse(outcome());
+    if (!step_read_header(file.data(), file.size())) return refuse(errors_.outcome());
     header.width = static_cast<int>(picture_.image_width);
     header.height = static_cast<int>(picture_.image_height);
     // Of 4:1:1 libjpeg repeats the chroma at full scale and interpolates it at half.
@@ -169,18 +101,18 @@ Status JpegDecoder::decode(int eighths, const Region& region, Pixels& pixels) {
     picture_.scale_num = static_cast<unsigned>(eighths);
     picture_.scale_denom = 8;
     picture_.out_color_space = grey ? JCS_GRAYSCALE : cmyk ? JCS_CMYK : JCS_RGB;
-    if (!step_start()) return refuse(outcome());
+    if (!step_start()) return refuse(errors_.outcome());
 
     auto left = static_cast<JDIMENSION>(std::max(region.left - margin, 0));
     auto columns = static_cast<JDIMENSION>(std::min(region.right + margin, width)) - left;
-    if (!step_window(&left, &columns, static_cast<JDIMENSION>(region.top))) return refuse(outcome());
+    if (!step_window(&left, &columns, static_cast<JDIMENSION>(region.top))) return refuse(errors_.outcome());
 
     const auto channels = static_cast<std::size_t>(picture_.output_components);
     const std::size_t stride = (columns * channels + 63) & ~std::size_t{63};
     const int rows = region.bottom - region.top;
     rows_.resize(stride * static_cast<std::size_t>(rows));
-    if (!step_read_rows(rows_.data(), stride, static_cast<JDIMENSION>(rows))) return refuse(outcome());
-    const Status status = outcome();
+    if (!step_read_rows(rows_.data(), stride, static_cast<JDIMENSION>(rows))) return refuse(errors_.outcome());
+    const Status status = errors_.outcome();
     jpeg_abort_decompress(&picture_);
     if (status != Status::ok) return status;
 

@@ -1,13 +1,10 @@
 // libjpeg-turbo behind the Decoder seam: only the rows and columns asked for are transformed and converted.
 #pragma once
 
-#include <csetjmp>
-#include <cstdio>
 #include <vector>
 
-#include <jpeglib.h>
-
 #include "decoder.hpp"
+#include "jpeg_errors.hpp"
 
 namespace overnight {
 
@@ -21,15 +18,6 @@ public:
     Status read_header(std::span<const std::uint8_t> file, Header& header) override;
     Status decode(int eighths, const Region& region, Pixels& pixels) override;
 
-    // libjpeg's error manager with what ours adds; `base` comes first, so that a pointer to one is a pointer to both.
-    struct ErrorManager {
-        jpeg_error_mgr base;
-        std::jmp_buf escape;
-        Status error;
-        bool premature_end;
-        bool damaged;
-    };
-
 private:
     // The steps that call into libjpeg. Each sets its own return point, and none holds an object with a destructor:
     // an error jumps straight out of libjpeg to the start of the step.
@@ -38,12 +26,10 @@ private:
     bool step_window(JDIMENSION* left, JDIMENSION* width, JDIMENSION skip) noexcept;
     bool step_read_rows(std::uint8_t* rows, std::size_t stride, JDIMENSION count) noexcept;
 
-    Status outcome() const noexcept;
     Status refuse(Status status) noexcept;
     void cmyk_to_rgb(std::size_t stride, int width, int height) noexcept;
 
-    ErrorManager errors_{};
-    jpeg_progress_mgr progress_{};
+    JpegErrors errors_;
     jpeg_decompress_struct picture_{};
     std::span<const std::uint8_t> file_;
     std::vector<std::uint8_t> rows_;

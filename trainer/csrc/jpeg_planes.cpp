@@ -16,9 +16,7 @@ struct Errors {
     std::jmp_buf escape;
 };
 
-[[noreturn]] void on_error(j_common_ptr picture) {
-    std::longjmp(reinterpret_cast<Errors*>(picture->err)->escape, 1);
-}
+[[noreturn]] void on_error(j_common_ptr picture) { std::longjmp(reinterpret_cast<Errors*>(picture->err)->escape, 1); }
 
 void on_message(j_common_ptr picture, int level) {
     if (level < 0) ++picture->err->num_warnings;

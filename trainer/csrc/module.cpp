@@ -15,6 +15,7 @@
 #include "batch.hpp"
 #include "jpeg_decoder.hpp"
 #include "jpeg_planes.hpp"
+#include "module_transcode.hpp"
 #include "planar.hpp"
 #include "tar_index.hpp"
 
@@ -99,7 +100,9 @@ Places places_of(const Reader& reader, const Array<const std::int32_t, 1>& file,
 
 Number number_of(nb::dlpack::dtype type) {
     using Code = nb::dlpack::dtype_code;
-    const auto is = [&](Code code, int bits) { return type.code == static_cast<std::uint8_t>(code) && type.bits == bits; };
+    const auto is = [&](Code code, int bits) {
+        return type.code == static_cast<std::uint8_t>(code) && type.bits == bits;
+    };
     if (is(Code::UInt, 8)) return Number::uint8;
     if (is(Code::Float, 32)) return Number::float32;
     if (is(Code::Float, 16)) return Number::float16;
@@ -298,4 +301,5 @@ NB_MODULE(_native, module) {
     module.def("reference_planes", &reference_planes, "file"_a, "eighths"_a);
     module.attr("INSTRUCTION_SETS") = nb::cast(instruction_sets());
     module.def("scan_tar", &scan, "path"_a);
+    add_transcode(module);
 }

@@ -38,23 +38,31 @@ double support_of(double scale, bool subsampled, int side) {
 
 }  // namespace
 
-void PlanarMaker::aim(int component, const Box& box, const Output& output, bool flip) {
-    const Component& shape = frame_.component[component];
-    Plane& plane = plane_[component];
+void PlanarMaker::aim(Aim& aim, const Component& shape, const Cut& cut, int size) const {
+    const Box& box = cut.box;
     const double part_across = static_cast<double>(shape.across) / frame_.max_across;
     const double part_down = static_cast<double>(shape.down) / frame_.max_down;
-    plane.side = side_for(std::min((box.right - box.left) * part_across, (box.bottom - box.top) * part_down),
-                          output.size);
-    const double across = part_across * plane.side / 8;
-    const double down = part_down * plane.side / 8;
-    const double scale_across = (box.right - box.left) * across / output.size;
-    const double scale_down = (box.bottom - box.top) * down / output.size;
-    plane.across.prepare(box.left * across, box.right * across,
-                         samples_along(frame_.width, shape.across, frame_.max_across, plane.side), output.size, flip,
-                         support_of(scale_across, shape.across < frame_.max_across, plane.side));
-    plane.down.prepare(box.top * down, box.bottom * down,
-                       samples_along(frame_.height, shape.down, frame_.max_down, plane.side), output.size, false,
-                       support_of(scale_down, shape.down < frame_.max_down, plane.side));
+    aim.side = side_for(std::min((box.right - box.left) * part_across, (box.bottom - box.top) * part_down), size);
+    const double across = part_across * aim.side / 8;
+    const double down = part_down * aim.side / 8;
+    const double scale_across = (box.right - box.left) * across / size;
+    const double scale_down = (box.bottom - box.top) * down / size;
+    aim.across.prepare(box.left * across, box.right * across,
+                       samples_along(frame_.width, shape.across, frame_.max_across, aim.side), size, cut.flip,
+                       support_of(scale_across, shape.across < frame_.max_across, aim.side));
+    aim.down.prepare(box.top * down, box.bottom * down,
+                     samples_along(frame_.height, shape.down, frame_.max_down, aim.side), size, false,
+                     support_of(scale_down, shape.down < frame_.max_down, aim.side));
+}
+
+void PlanarMaker::aim_planes(const Cut& cut, int size) {
+    for (int k = 0; k < frame_.components; ++k) {
+        const Component& shape = frame_.component[k];
+        const bool as_before =
+            k > 0 && shape.across == frame_.component[k - 1].across && shape.down == frame_.component[k - 1].down;
+        plane_[k].aim = as_before ? plane_[k - 1].aim : k;
+        if (!as_before) aim(aim_[k], shape, cut, size);
+    }
 }
 
 // The units that hold every sample that any output needs.
@@ -62,13 +70,13 @@ void PlanarMaker::cover(ScanJob& scan) const {
     scan.left = scan.units_across;
     scan.top = frame_.units_down();
     for (int k = 0; k < frame_.components; ++k) {
-        const Plane& plane = plane_[k];
-        const int wide = frame_.component[k].across * plane.side;
-        const int high = frame_.component[k].down * plane.side;
-        scan.left = std::min(scan.left, plane.across.low() / wide);
-        scan.right = std::max(scan.right, divided_up(plane.across.high(), wide));
-        scan.top = std::min(scan.top, plane.down.low() / high);
-        scan.bottom = std::max(scan.bottom, divided_up(plane.down.high(), high));
+        const Aim& aim = aim_of(k);
+        const int wide = frame_.component[k].across * aim.side;
+        const int high = frame_.component[k].down * aim.side;
+        scan.left = std::min(scan.left, aim.across.low() / wide);
+        scan.right = std::max(scan.right, divided_up(aim.across.high(), wide));
+        scan.top = std::min(scan.top, aim.down.low() / high);
+        scan.bottom = std::max(scan.bottom, divided_up(aim.down.high(), high));
     }
 }
 
@@ -83,7 +91,7 @@ DataEnd PlanarMaker::unstuff(std::span<const std::uint8_t> file, Unstuffed& inpu
     return input.end;
 }
 
-// `plane_[k].side` and the scan's window are set.
+// The planes' aims and the scan's window are set.
 std::optional<Status> PlanarMaker::decode(std::span<const std::uint8_t> file, ScanJob& scan) {
     switch (unstuff(file, scan.input)) {
         case DataEnd::end_marker: break;
@@ -97,14 +105,15 @@ std::optional<Status> PlanarMaker::decode(std::span<const std::uint8_t> file, Sc
     for (int k = 0; k < frame_.components; ++k) {
         const Component& shape = frame_.component[k];
         Plane& plane = plane_[k];
+        const int side = aim_of(k).side;
         HuffmanTable& ac = tables_->ac[shape.ac];
         if (skips && (k == 0 || shape.ac != frame_.component[k - 1].ac)) ac.prepare_skip();
-        const auto wide = static_cast<std::size_t>((scan.right - scan.left) * shape.across * plane.side);
-        const auto high = static_cast<std::size_t>((scan.bottom - scan.top) * shape.down * plane.side);
+        const auto wide = static_cast<std::size_t>((scan.right - scan.left) * shape.across * side);
+        const auto high = static_cast<std::size_t>((scan.bottom - scan.top) * shape.down * side);
         const std::size_t stride = padded(wide, 64);
         scan.plane[k] = {.across = shape.across,
                          .down = shape.down,
-                         .side = plane.side,
+                         .side = side,
                          .quantization = tables_->quantization[shape.quantization],
                          .dc = &tables_->dc[shape.dc],
                          .ac = &ac,
@@ -116,24 +125,24 @@ std::optional<Status> PlanarMaker::decode(std::span<const std::uint8_t> file, Sc
 
 ResampleJob PlanarMaker::resample_job(int component, const ScanJob& scan, int size) const {
     const Component& shape = frame_.component[component];
-    const Plane& plane = plane_[component];
+    const Aim& aim = aim_of(component);
     const PlaneJob& decoded = scan.plane[component];
-    const int left = plane.across.low() - scan.left * shape.across * plane.side;
-    const int top = plane.down.low() - scan.top * shape.down * plane.side;
+    const int left = aim.across.low() - scan.left * shape.across * aim.side;
+    const int top = aim.down.low() - scan.top * shape.down * aim.side;
     return {.origin = decoded.out + static_cast<std::size_t>(top) * decoded.stride + left,
             .stride = decoded.stride,
-            .width = plane.across.high() - plane.across.low(),
+            .width = aim.across.high() - aim.across.low(),
             .size = size,
-            .across_first = plane.across.firsts(),
-            .across_count = plane.across.counts(),
-            .across_weights = plane.across.weights(0),
-            .across_capacity = plane.across.capacity(),
-            .across_low = plane.across.low(),
-            .down_first = plane.down.firsts(),
-            .down_count = plane.down.counts(),
-            .down_weights = plane.down.weights(0),
-            .down_capacity = plane.down.capacity(),
-            .down_low = plane.down.low()};
+            .across_first = aim.across.firsts(),
+            .across_count = aim.across.counts(),
+            .across_weights = aim.across.weights(0),
+            .across_capacity = aim.across.capacity(),
+            .across_low = aim.across.low(),
+            .down_first = aim.down.firsts(),
+            .down_count = aim.down.counts(),
+            .down_weights = aim.down.weights(0),
+            .down_capacity = aim.down.capacity(),
+            .down_low = aim.down.low()};
 }
 
 void PlanarMaker::render(const ScanJob& scan, const Output& output, void* out) {
@@ -167,7 +176,7 @@ std::optional<Status> PlanarMaker::make(std::span<const std::uint8_t> file, cons
     if (!fits(cut, frame_.width, frame_.height)) return Status::wrong_size;
     ScanJob scan;
     scan.units_across = frame_.units_across();
-    for (int k = 0; k < frame_.components; ++k) aim(k, cut.box, output, cut.flip);
+    aim_planes(cut, output.size);
     cover(scan);
     const std::optional<Status> status = decode(file, scan);
     if (status == Status::ok) render(scan, output, out);
@@ -180,7 +189,8 @@ std::optional<Status> PlanarMaker::planes(std::span<const std::uint8_t> file, in
     ScanJob scan;
     scan.units_across = scan.right = frame_.units_across();
     scan.bottom = frame_.units_down();
-    for (Plane& plane : plane_) plane.side = side;
+    for (int k = 0; k < 3; ++k) plane_[k].aim = 0;
+    aim_[0].side = side;
     const std::optional<Status> status = decode(file, scan);
     if (status != Status::ok) return status;
     result.frame = frame_;

@@ -49,14 +49,20 @@ public:
     std::optional<Status> planes(std::span<const std::uint8_t> file, int side, Planes& result);
 
 private:
-    struct Plane {
+    // How planes of one shape become the target; both chroma planes share one.
+    struct Aim {
         Taps<FixedArithmetic> across;
         Taps<FixedArithmetic> down;
-        Scratch<std::uint8_t> samples;
         int side = 8;
     };
+    struct Plane {
+        Scratch<std::uint8_t> samples;
+        int aim = 0;
+    };
 
-    void aim(int component, const Box& box, const Output& output, bool flip);
+    void aim_planes(const Cut& cut, int size);
+    void aim(Aim& aim, const Component& shape, const Cut& cut, int size) const;
+    const Aim& aim_of(int component) const { return aim_[plane_[component].aim]; }
     void cover(ScanJob& scan) const;
     std::optional<Status> decode(std::span<const std::uint8_t> file, ScanJob& scan);
     DataEnd unstuff(std::span<const std::uint8_t> file, Unstuffed& input);
@@ -67,6 +73,7 @@ private:
     std::unique_ptr<Tables> tables_;
     Frame frame_;
     Plane plane_[3];
+    Aim aim_[3];
     Scratch<std::uint8_t> data_;
     Scratch<std::uint32_t> segments_;
     Scratch<std::int16_t> rows_;

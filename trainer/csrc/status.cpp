@@ -15,6 +15,7 @@ const char* status_name(Status status) noexcept {
         case Status::unreadable: return "unreadable";
         case Status::out_of_memory: return "out-of-memory";
         case Status::cancelled: return "cancelled";
+        case Status::decoders_disagree: return "decoders-disagree";
         case Status::count: break;
     }
     return "unknown";

@@ -16,7 +16,8 @@ enum class Status : std::uint8_t {
     wrong_size,   // width and height differ from what the caller was told, or the box leaves the picture
     unreadable,   // the file cannot be opened or read
     out_of_memory,
-    cancelled,  // the pool closed before the sample's turn
+    cancelled,          // the pool closed before the sample's turn
+    decoders_disagree,  // the own decoder's planes are not libjpeg's, or a rewrite changed a coefficient
     count
 };
 

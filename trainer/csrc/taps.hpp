@@ -52,9 +52,10 @@ private:
     void place(std::size_t slot, double centre, double support, int length) {
         const int begin = std::clamp(static_cast<int>(centre - support + 0.5), 0, length - 1);
         const int end = std::clamp(static_cast<int>(centre + support + 0.5), begin + 1, length);
+        const double inverse = 1.0 / support;
         double total = 0;
         for (int i = begin; i < end; ++i) {
-            const double share = std::max(0.0, 1.0 - std::abs((i - centre + 0.5) / support));
+            const double share = std::max(0.0, 1.0 - std::abs(i - centre + 0.5) * inverse);
             shares_[static_cast<std::size_t>(i - begin)] = share;
             total += share;
         }

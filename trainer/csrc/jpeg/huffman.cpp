@@ -52,8 +52,8 @@ bool HuffmanTable::build() {
         delta[length] = position - code;
         for (int i = 0; i < counts[length]; ++i, ++code, ++position) {
             const int symbol = symbols[position];
-            // The longest values of 8-bit pictures (T.81, tables F.1 and F.2). The reader counts on it: after one refill
-            // there are bits for two codes of 16 with their values.
+            // The longest values of 8-bit pictures (T.81, tables F.1 and F.2). The reader counts on it: after one
+            // refill there are bits for two codes of 16 with their values.
             if ((symbol & 15) > (for_ac ? 10 : 11) || (!for_ac && symbol > 15)) return false;
             if (length > look_bits) continue;
             const int spare = look_bits - length;

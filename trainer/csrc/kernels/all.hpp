@@ -10,8 +10,10 @@
 #include "entropy.hpp"
 #include "transform_plain.hpp"
 #if defined(__AVX2__)
+#define OVERNIGHT_VECTOR_TRANSFORM
 #include "transform_avx2.hpp"
 #elif defined(__ARM_NEON) && defined(__aarch64__)
+#define OVERNIGHT_VECTOR_TRANSFORM
 #include "transform_neon.hpp"
 #endif
 #include "scan.hpp"

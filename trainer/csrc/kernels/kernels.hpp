@@ -19,8 +19,8 @@ enum class DataEnd : std::uint8_t { end_marker, other_marker, nothing, odd_resta
 
 // The coded data without the stuffing that keeps 0xFF from looking like a marker.
 struct Unstuffed {
-    std::uint8_t* data = nullptr;         // in: room for the input and `data_padding`
-    std::uint32_t* segments = nullptr;    // in: room for `segments_expected`; where the data of each interval begins
+    std::uint8_t* data = nullptr;       // in: room for the input and `data_padding`
+    std::uint32_t* segments = nullptr;  // in: room for `segments_expected`; where the data of each interval begins
     std::size_t segments_expected = 1;
     std::size_t size = 0;
     std::size_t segments_found = 0;
@@ -92,7 +92,7 @@ struct ResampleScratch {
 // What the target's pixels become.
 struct FinishJob {
     int size = 0;
-    bool colour = true;      // three planes YCbCr; false: one plane, grey
+    bool colour = true;        // three planes YCbCr; false: one plane, grey
     bool interleaved = false;  // NHWC
     Number number = Number::uint8;
     float scale[3] = {1, 1, 1};
@@ -108,9 +108,6 @@ struct Kernels {
     bool (*decode_scan)(const ScanJob& job);
     // Planes to pixels: three for colour, one for grey.
     void (*render)(const ResampleJob* planes, const FinishJob& job, const ResampleScratch& scratch);
-    // Inverse cosine transform of one block of coefficients (rows, not zigzag), into side x side samples.
-    void (*transform)(const std::int16_t* coefficients, const std::int16_t* quantization, int side, std::uint8_t* out,
-                      std::size_t stride);
 };
 
 // The best that this machine can do; OVERNIGHT_SIMD=baseline in the environment forces the plain one.

@@ -35,8 +35,8 @@ using Lanes = int16x8x2_t;
 [[gnu::always_inline]] inline Lanes zero() { return all(0); }
 [[gnu::always_inline]] inline Lanes load(const std::int16_t* from) { return {{vld1q_s16(from), vld1q_s16(from + 8)}}; }
 [[gnu::always_inline]] inline Lanes load_bytes(const std::uint8_t* from) {
-    return {{vreinterpretq_s16_u16(vshll_n_u8(vld1_u8(from), 6)),
-             vreinterpretq_s16_u16(vshll_n_u8(vld1_u8(from + 8), 6))}};
+    return {
+        {vreinterpretq_s16_u16(vshll_n_u8(vld1_u8(from), 6)), vreinterpretq_s16_u16(vshll_n_u8(vld1_u8(from + 8), 6))}};
 }
 [[gnu::always_inline]] inline void store(std::int16_t* to, Lanes value) {
     vst1q_s16(to, value.val[0]);

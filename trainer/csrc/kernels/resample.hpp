@@ -47,8 +47,8 @@ inline void resample_plane(const ResampleJob& job, int top, int rows, const Resa
     const std::size_t stride = scratch.row_stride;
     for (int y = 0; y < rows; ++y) {
         const int o = top + y;
-        blend_rows(job.origin + static_cast<std::size_t>(job.down_first[o] - job.down_low) * job.stride, job.stride, job.width,
-                   job.down_count[o], job.down_weights + static_cast<std::size_t>(o) * job.down_capacity,
+        blend_rows(job.origin + static_cast<std::size_t>(job.down_first[o] - job.down_low) * job.stride, job.stride,
+                   job.width, job.down_count[o], job.down_weights + static_cast<std::size_t>(o) * job.down_capacity,
                    scratch.rows + static_cast<std::size_t>(y) * stride);
     }
     for (int x = 0; x < job.width; x += 8) {
@@ -58,8 +58,8 @@ inline void resample_plane(const ResampleJob& job, int top, int rows, const Resa
         }
     }
     for (int o = 0; o < job.size; ++o) {
-        blend_columns(scratch.columns + static_cast<std::size_t>(job.across_first[o] - job.across_low) * tile, job.across_count[o],
-                      job.across_weights + static_cast<std::size_t>(o) * job.across_capacity,
+        blend_columns(scratch.columns + static_cast<std::size_t>(job.across_first[o] - job.across_low) * tile,
+                      job.across_count[o], job.across_weights + static_cast<std::size_t>(o) * job.across_capacity,
                       to + static_cast<std::size_t>(o) * tile);
     }
 }
@@ -75,8 +75,8 @@ inline void to_colour(std::int16_t* y, std::int16_t* cb, std::int16_t* cr, std::
         const Lanes red_part = minus(load(cr + i), centre);
         const Lanes red = plus(plus(luma, red_part), scaled(red_part, all(13173)));
         const Lanes blue = plus(plus(luma, blue_part), scaled(blue_part, all(25297)));
-        const Lanes green = plus(minus(plus(luma, scaled(blue_part, all(-11277))), red_part),
-                                 scaled(red_part, all(9367)));
+        const Lanes green =
+            plus(minus(plus(luma, scaled(blue_part, all(-11277))), red_part), scaled(red_part, all(9367)));
         store(y + i, clamped(red, black, white));
         store(cb + i, clamped(green, black, white));
         store(cr + i, clamped(blue, black, white));
@@ -140,8 +140,8 @@ inline void write_tile(const FinishJob& job, int top, int rows, const ResampleSc
     for (int y = 0; y < rows; ++y) {
         const std::size_t row = static_cast<std::size_t>(top + y) * size;
         for (std::size_t c = 0; c < 3; ++c) {
-            const std::int16_t* samples = scratch.lines + (job.colour ? c * tile * length : 0) +
-                                          static_cast<std::size_t>(y) * length;
+            const std::int16_t* samples =
+                scratch.lines + (job.colour ? c * tile * length : 0) + static_cast<std::size_t>(y) * length;
             const float scale = job.scale[c] * (1.0F / 64.0F);
             const float shift = job.shift[c];
             if (job.interleaved) {

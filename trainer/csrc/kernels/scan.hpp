@@ -37,8 +37,8 @@ inline void unstuff(const std::uint8_t* data, std::size_t size, Unstuffed& resul
             ++from;  // padding before a marker
         } else if (next >= 0xD0 && next <= 0xD7) {
             // Restart markers count from 0 to 7 and around.
-            const bool expected = result.segments_found < result.segments_expected &&
-                                  (next & 7U) == ((result.segments_found - 1) & 7U);
+            const bool expected =
+                result.segments_found < result.segments_expected && (next & 7U) == ((result.segments_found - 1) & 7U);
             if (!expected) {
                 result.end = DataEnd::odd_restarts;
                 break;
@@ -54,22 +54,17 @@ inline void unstuff(const std::uint8_t* data, std::size_t size, Unstuffed& resul
     __builtin_memset(to, 0, data_padding);
 }
 
-inline void transform(const std::int16_t* block, const std::int16_t* quantization, int side, std::uint8_t* out,
-                      std::size_t stride) {
-#if defined(__AVX2__)
-    if (side == 8) return transform_avx2<8>(block, quantization, out, stride);
-    if (side == 4) return transform_avx2<4>(block, quantization, out, stride);
-    if (side == 2) return transform_avx2<2>(block, quantization, out, stride);
-#elif defined(__ARM_NEON) && defined(__aarch64__)
-    if (side == 8) return transform_neon<8>(block, quantization, out, stride);
-    if (side == 4) return transform_neon<4>(block, quantization, out, stride);
-    if (side == 2) return transform_neon<2>(block, quantization, out, stride);
+// `last`: the zigzag position of the last coefficient that may differ from zero.
+inline void transform(const std::int16_t* block, const std::int16_t* quantization, int side, int last,
+                      std::uint8_t* out, std::size_t stride) {
+#if defined(OVERNIGHT_VECTOR_TRANSFORM)
+    vector_transform(block, quantization, side, last, out, stride);
 #else
+    (void)last;
     if (side == 8) return transform_plain<8>(block, quantization, out, stride);
     if (side == 4) return transform_plain<4>(block, quantization, out, stride);
-    if (side == 2) return transform_plain<2>(block, quantization, out, stride);
+    transform_plain<2>(block, quantization, out, stride);
 #endif
-    *out = to_sample(descale(static_cast<std::int16_t>(block[0] * quantization[0]), 3));
 }
 
 // A block of one value: what either pass of any transform makes of it.
@@ -140,7 +135,7 @@ inline bool ran_out(const Walk& walk) { return bytes_taken(walk) > walk.job.inpu
     if (last == 0 || plane.side == 1) {
         fill_block(static_cast<std::int16_t>(block[0] * plane.quantization[0]), plane.side, out, plane.stride);
     } else {
-        transform(block, plane.quantization, plane.side, out, plane.stride);
+        transform(block, plane.quantization, plane.side, last, out, plane.stride);
     }
 }
 

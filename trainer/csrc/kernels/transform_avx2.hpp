@@ -4,8 +4,8 @@
 namespace overnight::OVERNIGHT_ISA {
 
 [[gnu::always_inline]] inline __m256i pair_constants(int first, int second) {
-    return _mm256_set1_epi32(static_cast<int>(static_cast<unsigned>(first & 0xFFFF) |
-                                              static_cast<unsigned>(second) << 16));
+    return _mm256_set1_epi32(
+        static_cast<int>(static_cast<unsigned>(first & 0xFFFF) | static_cast<unsigned>(second) << 16));
 }
 
 // a0 b0 a1 b1 ... of the columns 0-3 in the lower half, 4-7 in the upper.
@@ -46,6 +46,25 @@ template <int bits>
     const __m256i odd1 = _mm256_add_epi32(times(p13, 9633, -2259), times(p57, -11362, -6436));
     const __m256i odd2 = _mm256_add_epi32(times(p13, 6437, -11362), times(p57, 2261, 9633));
     const __m256i odd3 = _mm256_add_epi32(times(p13, 2260, -6436), times(p57, 9633, -11363));
+    narrow_rows<bits>(_mm256_add_epi32(even0, odd0), _mm256_sub_epi32(even0, odd0), row[0], row[7]);
+    narrow_rows<bits>(_mm256_add_epi32(even1, odd1), _mm256_sub_epi32(even1, odd1), row[1], row[6]);
+    narrow_rows<bits>(_mm256_add_epi32(even2, odd2), _mm256_sub_epi32(even2, odd2), row[2], row[5]);
+    narrow_rows<bits>(_mm256_add_epi32(even3, odd3), _mm256_sub_epi32(even3, odd3), row[3], row[4]);
+}
+
+// The same where the rows 4 to 7 are zero, as in most blocks: the pairs are of what is left.
+template <int bits>
+[[gnu::always_inline]] inline void vector_pass_of_first_four(__m128i* row) {
+    const __m256i p02 = interleave(row[0], row[2]);
+    const __m256i p13 = interleave(row[1], row[3]);
+    const __m256i even0 = times(p02, 8192, 10703);
+    const __m256i even1 = times(p02, 8192, 4433);
+    const __m256i even2 = times(p02, 8192, -4433);
+    const __m256i even3 = times(p02, 8192, -10703);
+    const __m256i odd0 = times(p13, 11363, 9633);
+    const __m256i odd1 = times(p13, 9633, -2259);
+    const __m256i odd2 = times(p13, 6437, -11362);
+    const __m256i odd3 = times(p13, 2260, -6436);
     narrow_rows<bits>(_mm256_add_epi32(even0, odd0), _mm256_sub_epi32(even0, odd0), row[0], row[7]);
     narrow_rows<bits>(_mm256_add_epi32(even1, odd1), _mm256_sub_epi32(even1, odd1), row[1], row[6]);
     narrow_rows<bits>(_mm256_add_epi32(even2, odd2), _mm256_sub_epi32(even2, odd2), row[2], row[5]);
@@ -95,23 +114,71 @@ template <int bits>
     }
 }
 
+// Eight columns of 16-bit samples around zero, as eight rows of bytes.
+[[gnu::always_inline]] inline void store_rows(const __m128i* column, std::uint8_t* out, std::size_t stride) {
+    const __m128i centre = _mm_set1_epi8(-128);
+    __m128i bytes[4];  // columns k and k + 4
+    for (int k = 0; k < 4; ++k) bytes[k] = _mm_add_epi8(_mm_packs_epi16(column[k], column[k + 4]), centre);
+    const __m128i low02 = _mm_unpacklo_epi8(bytes[0], bytes[2]);  // rows 0-7 of the columns 0, 2
+    const __m128i low13 = _mm_unpacklo_epi8(bytes[1], bytes[3]);
+    const __m128i high02 = _mm_unpackhi_epi8(bytes[0], bytes[2]);  // of the columns 4, 6
+    const __m128i high13 = _mm_unpackhi_epi8(bytes[1], bytes[3]);
+    const __m128i left_upper = _mm_unpacklo_epi8(low02, low13);  // rows 0-3 of the columns 0-3
+    const __m128i left_lower = _mm_unpackhi_epi8(low02, low13);
+    const __m128i right_upper = _mm_unpacklo_epi8(high02, high13);
+    const __m128i right_lower = _mm_unpackhi_epi8(high02, high13);
+    const __m128i pairs[4] = {
+        _mm_unpacklo_epi32(left_upper, right_upper),
+        _mm_unpackhi_epi32(left_upper, right_upper),
+        _mm_unpacklo_epi32(left_lower, right_lower),
+        _mm_unpackhi_epi32(left_lower, right_lower),
+    };
+    for (int k = 0; k < 4; ++k) {
+        auto* upper = reinterpret_cast<__m128i*>(out + static_cast<std::size_t>(2 * k) * stride);
+        auto* lower = reinterpret_cast<__m128i*>(out + static_cast<std::size_t>(2 * k + 1) * stride);
+        _mm_storel_epi64(upper, pairs[k]);
+        _mm_storel_epi64(lower, _mm_unpackhi_epi64(pairs[k], pairs[k]));
+    }
+}
+
+[[gnu::always_inline]] inline __m128i dequantized(const std::int16_t* block, const std::int16_t* quantization,
+                                                  int row) {
+    return _mm_mullo_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(block + 8 * row)),
+                           _mm_load_si128(reinterpret_cast<const __m128i*>(quantization + 8 * row)));
+}
+
+inline void transform_of_eight(const std::int16_t* block, const std::int16_t* quantization, int last, std::uint8_t* out,
+                               std::size_t stride) {
+    constexpr int first_bits = constant_bits - spare_bits;
+    constexpr int second_bits = constant_bits + spare_bits + 3;
+    __m128i row[8];
+    if (last < zigzag_of_four) {
+        for (int k = 0; k < 4; ++k) row[k] = dequantized(block, quantization, k);
+        vector_pass_of_first_four<first_bits>(row);
+        transpose_eight(row);
+        vector_pass_of_first_four<second_bits>(row);
+    } else {
+        for (int k = 0; k < 8; ++k) row[k] = dequantized(block, quantization, k);
+        vector_pass_of_eight<first_bits>(row);
+        transpose_eight(row);
+        vector_pass_of_eight<second_bits>(row);
+    }
+    store_rows(row, out, stride);
+}
+
+// To four or two samples a side: `last` does not matter, there is little to save.
 template <int side>
-inline void transform_avx2(const std::int16_t* block, const std::int16_t* quantization, std::uint8_t* out,
-                           std::size_t stride) {
-    constexpr int more = side == 8 ? 0 : side == 4 ? 1 : 2;
+inline void transform_reduced(const std::int16_t* block, const std::int16_t* quantization, std::uint8_t* out,
+                              std::size_t stride) {
+    constexpr int more = side == 4 ? 1 : 2;
     constexpr int first_bits = constant_bits - spare_bits + more;
     constexpr int second_bits = constant_bits + spare_bits + 3 + more;
     __m128i row[8];
-    for (int k = 0; k < 8; ++k) {
-        row[k] = _mm_mullo_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(block + 8 * k)),
-                                 _mm_load_si128(reinterpret_cast<const __m128i*>(quantization + 8 * k)));
-    }
-    if constexpr (side == 8) vector_pass_of_eight<first_bits>(row);
+    for (int k = 0; k < 8; ++k) row[k] = dequantized(block, quantization, k);
     if constexpr (side == 4) vector_pass_of_four<first_bits>(row);
     if constexpr (side == 2) vector_pass_of_two<first_bits>(row);
     for (int k = side; k < 8; ++k) row[k] = _mm_setzero_si128();
     transpose_eight(row);
-    if constexpr (side == 8) vector_pass_of_eight<second_bits>(row);
     if constexpr (side == 4) vector_pass_of_four<second_bits>(row);
     if constexpr (side == 2) vector_pass_of_two<second_bits>(row);
     for (int k = side; k < 8; ++k) row[k] = _mm_setzero_si128();
@@ -119,10 +186,16 @@ inline void transform_avx2(const std::int16_t* block, const std::int16_t* quanti
     const __m128i centre = _mm_set1_epi8(-128);
     for (int k = 0; k < side; ++k) {
         const __m128i samples = _mm_add_epi8(_mm_packs_epi16(row[k], row[k]), centre);
-        std::uint8_t* to = out + static_cast<std::size_t>(k) * stride;
         const long long eight = _mm_cvtsi128_si64(samples);
-        __builtin_memcpy(to, &eight, side);
+        __builtin_memcpy(out + static_cast<std::size_t>(k) * stride, &eight, side);
     }
+}
+
+[[gnu::always_inline]] inline void vector_transform(const std::int16_t* block, const std::int16_t* quantization,
+                                                    int side, int last, std::uint8_t* out, std::size_t stride) {
+    if (side == 8) return transform_of_eight(block, quantization, last, out, stride);
+    if (side == 4) return transform_reduced<4>(block, quantization, out, stride);
+    transform_reduced<2>(block, quantization, out, stride);
 }
 
 }  // namespace overnight::OVERNIGHT_ISA

@@ -7,6 +7,9 @@
 
 namespace overnight::OVERNIGHT_ISA {
 
+// The first ten coefficients of the zigzag lie in a block's first four rows and columns.
+inline constexpr int zigzag_of_four = 10;
+
 inline constexpr int constant_bits = 13;
 inline constexpr int spare_bits = 2;
 
