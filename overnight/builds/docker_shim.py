@@ -30,7 +30,7 @@ BUILD = Grammar(
     short=letters("t=tag f=file q=quiet m=memory"),
 )
 WITHOUT_MEANING = names("progress cache-from cache-to load provenance sbom")
-"""Options of `docker build` that change nothing here: the store keeps layers, and nothing attests by itself."""
+"""Options of `docker build` that change nothing here: no layers are kept, and nothing attests by itself."""
 RUN = Grammar(
     values=names(
         "network user entrypoint workdir env env-file volume mount tmpfs label name hostname memory memory-swap cpus"
@@ -104,8 +104,8 @@ def _build(verb: str, line: CommandLine, environment: Mapping[str, str]) -> Call
     file = line.last("file") or str(Path(context, "Dockerfile"))  # podman would take a Containerfile first
     given = [(name, value) for name, value in line.options if name not in WITHOUT_MEANING and name != "file"]
     epoch = _epoch(line, environment)
-    # Images with and without --layers have other digests, so it is always given.
-    extra = ["--format=oci", "--identity-label=false", "--http-proxy=false", "--layers", f"--file={file}"]
+    # An image has one digest with layers kept between builds and another without: without, on full stores as on empty.
+    extra = ["--format=oci", "--identity-label=false", "--http-proxy=false", "--layers=false", f"--file={file}"]
     if epoch is not None:
         # BuildKit sets times by this variable alone; podman wants an option.
         extra.append(f"--timestamp={epoch}")

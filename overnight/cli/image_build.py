@@ -57,6 +57,12 @@ TAIL = 20
 """Lines of a failed step's log that --quiet shows all the same."""
 
 
+class Interrupted(OvernightError):
+    """By Ctrl-C or a signal."""
+
+    exit_code = 130
+
+
 def add(group: typer.Typer) -> None:
     """Add the command."""
     group.command("build")(build)
@@ -94,22 +100,24 @@ def build(
     _lint(read)
     place = (root or environment(config).root_path).absolute()
     with _listening(quiet) as listener, _interruptible():
-        result = build_locally(
-            LocalBuild(
-                build=read,
-                names=names or [],
-                root=place,
-                registry=registry,
-                overrides=overrides,
-                bases=bases,
-                store=(store or place / "containers").absolute(),
-                build_id=str(uuid.uuid4()),
-                clock=lambda: datetime.now(UTC),
-                listener=listener,
-                note=_note,
-                keep=keep,
-            )
+        request = LocalBuild(
+            build=read,
+            names=names or [],
+            root=place,
+            registry=registry,
+            overrides=overrides,
+            bases=bases,
+            store=(store or place / "containers").absolute(),
+            build_id=str(uuid.uuid4()),
+            clock=lambda: datetime.now(UTC),
+            listener=listener,
+            note=_note,
+            keep=keep,
         )
+        try:
+            result = build_locally(request)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; all that ran has ended, and nothing half written was kept") from None
     _tell(result, as_json, quiet)
 
 

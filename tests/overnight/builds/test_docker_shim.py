@@ -11,7 +11,7 @@ from local_builds import recorded
 from overnight.builds.docker_shim import translate
 from overnight.builds.errors import BuildError
 
-BUILD = "podman build --format=oci --identity-label=false --http-proxy=false --layers"
+BUILD = "podman build --format=oci --identity-label=false --http-proxy=false --layers=false"
 
 
 def podman(line: str, **environment: str) -> str:
