@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +28,9 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the message
 ResumeOption = Annotated[
     str | None, typer.Option("--resume", metavar="RUN_ID", help="Go on with a run that was interrupted or failed.")
 ]
+ContainersOption = Annotated[
+    bool, typer.Option("--containers", help="Run each replica in the image that its pool names, with podman.")
+]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show every line of every replica.")]
 
 
@@ -41,30 +45,39 @@ def run(
     now: NowOption = None,
     dry_run: DryRunOption = False,
     resume: ResumeOption = None,
+    containers: ContainersOption = False,
     verbose: VerboseOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Run a job spec on this machine: each replica of its Vertex AI CustomJob is a process.
+    """Run a job spec on this machine: each replica of its Vertex AI CustomJob is a process, or a container.
 
     Exit code 0 when the job succeeded, 2 when not, 130 when it was interrupted.
     """
     from overnight.jobs import local_run
+    from overnight.jobs.containers import in_containers
     from overnight.jobs.spec import load
     from overnight.vertex_local.cancel import cancel_on_signals
+    from overnight.vertex_local.command import container_command
+    from overnight.vertex_local.container import Containers
     from overnight.vertex_local.messages import to_json
     from overnight.vertex_local.view import compact_view, verbose_view
 
     place = environment(config)
     job = load(spec)
-    resolved = local_run.prepare_again(job, place, resume) if resume else local_run.prepare(job, place, moment(now))
+    checked = Containers((), {}) if containers else container_command
+    if resume:
+        resolved = local_run.prepare_again(job, place, resume)
+    else:
+        resolved = local_run.prepare(job, place, moment(now), checked)
     if dry_run:
         print_json(to_json(resolved.custom_job))
         return
     go = local_run.resume if resume else local_run.start
     view = verbose_view if verbose else compact_view
     progress_console.print(f"Run {resolved.run_id} in {resolved.folder}", soft_wrap=True)
-    with view(progress_console) as listener, cancel_on_signals() as cancels:
-        finished = go(resolved, job, place, listener, cancels)
+    started = in_containers(resolved, place.root_path) if containers else contextlib.nullcontext(container_command)
+    with started as starter, view(progress_console) as listener, cancel_on_signals() as cancels:
+        finished = go(resolved, job, place, listener, cancels, starter)
     _report(finished, spec, json)
 
 

@@ -13,14 +13,14 @@ from overnight.errors import OvernightError
 from overnight.files import locked, read_json, sha256_bytes, write_atomically
 from overnight.jobs.errors import SpecError
 from overnight.jobs.inputs import find_inputs
-from overnight.jobs.resolve import Inputs, ResolvedJob, resolve
+from overnight.jobs.resolve import ResolvedJob, inputs_of, resolve
 from overnight.jobs.spec import JobSpec, spec_bytes
 from overnight.lineage.record import RUN_ID, RunFacts, write_record
 from overnight.vertex_local.cluster import JobIdentity
-from overnight.vertex_local.command import check_local
+from overnight.vertex_local.command import container_command
 from overnight.vertex_local.job import JobEnd, JobState, Listener
 from overnight.vertex_local.messages import CustomJob, parse_custom_job
-from overnight.vertex_local.runner import CancelRequests, run_job
+from overnight.vertex_local.runner import CancelRequests, Starter, check_starts, run_job
 
 PROJECT_NUMBER = "0"
 LOCATION = "local"
@@ -36,12 +36,15 @@ class FinishedRun:
     record: dict[str, Any]
 
 
-def prepare(spec: JobSpec, environment: Environment, now: datetime) -> ResolvedJob:
+def prepare(
+    spec: JobSpec, environment: Environment, now: datetime, starter: Starter = container_command
+) -> ResolvedJob:
     """The message of a new run; nothing is written.
 
-    Raises LabelsError when there is no such snapshot, NotLocal when the job needs images.
+    Raises LabelsError when there is no such snapshot, NotLocal when `starter` cannot start the job's replicas: with
+    the default, that is processes, when only an image says what to run.
     """
-    check_local(spec.custom_job)
+    check_starts(spec.custom_job, starter)
     inputs = find_inputs(environment, spec.overnight.snapshot)
     return resolve(spec, inputs, environment.runs_path, now)
 
@@ -60,7 +63,7 @@ def prepare_again(spec: JobSpec, environment: Environment, run_id: str) -> Resol
             f"run {run_id} has succeeded", where=str(folder), remedy="start a new run without --resume"
         )
     sent = read_message(folder / "spec.json")
-    again = resolve(spec, _inputs_of(sent), environment.runs_path, started_at(run_id))
+    again = resolve(spec, inputs_of(sent), environment.runs_path, started_at(run_id))
     if spec_bytes(again.custom_job) != spec_bytes(sent):
         raise SpecError(
             f"the spec has changed since run {run_id} started",
@@ -71,7 +74,12 @@ def prepare_again(spec: JobSpec, environment: Environment, run_id: str) -> Resol
 
 
 def start(
-    resolved: ResolvedJob, spec: JobSpec, environment: Environment, listener: Listener, cancels: CancelRequests
+    resolved: ResolvedJob,
+    spec: JobSpec,
+    environment: Environment,
+    listener: Listener,
+    cancels: CancelRequests,
+    starter: Starter = container_command,
 ) -> FinishedRun:
     """Run a new job in its new folder and write `run.json`, also when it fails.
 
@@ -85,11 +93,16 @@ def start(
                 remedy="go on with it by --resume, or start a new one a second later",
             )
         write_atomically(resolved.folder / "spec.json", spec_bytes(resolved.custom_job))
-        return _execute(resolved, spec, environment, listener, cancels)
+        return _execute(resolved, spec, environment, listener, cancels, starter)
 
 
 def resume(
-    resolved: ResolvedJob, spec: JobSpec, environment: Environment, listener: Listener, cancels: CancelRequests
+    resolved: ResolvedJob,
+    spec: JobSpec,
+    environment: Environment,
+    listener: Listener,
+    cancels: CancelRequests,
+    starter: Starter = container_command,
 ) -> FinishedRun:
     """Go on with a run that was interrupted, in its folder; the trainer takes up its last checkpoint.
 
@@ -97,14 +110,19 @@ def resume(
     """
     with locked(resolved.folder, "run"):
         (resolved.folder / "run.json").unlink(missing_ok=True)
-        return _execute(resolved, spec, environment, listener, cancels)
+        return _execute(resolved, spec, environment, listener, cancels, starter)
 
 
 def _execute(
-    resolved: ResolvedJob, spec: JobSpec, environment: Environment, listener: Listener, cancels: CancelRequests
+    resolved: ResolvedJob,
+    spec: JobSpec,
+    environment: Environment,
+    listener: Listener,
+    cancels: CancelRequests,
+    starter: Starter,
 ) -> FinishedRun:
     identity = _identity(resolved.run_id)
-    end = run_job(resolved.custom_job, identity, resolved.folder / "logs", listener, cancels)
+    end = run_job(resolved.custom_job, identity, resolved.folder / "logs", listener, cancels, starter=starter)
     record = write_record(resolved.folder, _facts(resolved, spec, environment, identity, end))
     return FinishedRun(resolved.run_id, resolved.folder, end, record)
 
@@ -122,12 +140,6 @@ def read_message(path: Path) -> CustomJob:
 def started_at(run_id: str) -> datetime:
     """The start time in a run's id, UTC."""
     return datetime.strptime(run_id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-
-
-def _inputs_of(job: CustomJob) -> Inputs:
-    pool = job.job_spec.worker_pool_specs[0]
-    variables = {item.name: item.value for item in getattr(pool, pool.WhichOneof("task")).env}
-    return Inputs(Path(variables["OVERNIGHT_SNAPSHOT"]), Path(variables["OVERNIGHT_SHARDS"]))
 
 
 def _identity(run_id: str) -> JobIdentity:
@@ -156,5 +168,5 @@ def _facts(
             for pool, item in enumerate(resolved.custom_job.job_spec.worker_pool_specs)
             if item.container_spec.image_uri
         ),
-        snapshot=_inputs_of(resolved.custom_job).snapshot,
+        snapshot=inputs_of(resolved.custom_job).snapshot,
     )

@@ -77,3 +77,10 @@ def with_images(job: CustomJob) -> CustomJob:
         if is_pinned(container.image_uri) and not said and "/reductionserver" not in container.image_uri:
             container.env.add(name=VARIABLE, value=container.image_uri)
     return copy
+
+
+def inputs_of(job: CustomJob) -> Inputs:
+    """What a resolved message reads."""
+    pool = job.job_spec.worker_pool_specs[0]
+    variables = {item.name: item.value for item in getattr(pool, pool.WhichOneof("task")).env}
+    return Inputs(Path(variables["OVERNIGHT_SNAPSHOT"]), Path(variables["OVERNIGHT_SHARDS"]))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from overnight.errors import OvernightError
-from overnight.vertex_local.cluster import ReplicaName, replica_names
+from overnight.vertex_local.cluster import ReplicaName
 from overnight.vertex_local.messages import CustomJob
 
 _REFERENCE = re.compile(r"\$(\$?)\(([A-Za-z_][A-Za-z0-9_]*)\)")
@@ -54,12 +54,6 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
         return f"$({name})" if escaped else variables.get(name, match.group())
 
     return _REFERENCE.sub(replaced, text)
-
-
-def check_local(job: CustomJob) -> None:
-    """Raise NotLocal when a replica of the job needs an image to say what runs."""
-    for replica in replica_names(job):
-        container_command(job, replica, {})
 
 
 def container_command(job: CustomJob, replica: ReplicaName, service: Mapping[str, str]) -> Command:

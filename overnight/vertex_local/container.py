@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from overnight.vertex_local.cluster import ReplicaName, replica_names
+from overnight.vertex_local.cluster import ReplicaName
 from overnight.vertex_local.command import Command, NotLocal, expand
 from overnight.vertex_local.messages import CustomJob
 
@@ -20,10 +20,10 @@ class Mount:
     folder: Path
     writable: bool = False
 
-    @property
-    def option(self) -> str:
-        """As `--volume` takes it. What is written to changes owner (U): the container's user is nobody here."""
-        return f"{self.folder}:{self.folder}:{'rw,U' if self.writable else 'ro'}"
+    def option(self, *, rootless: bool) -> str:
+        """As `--volume` takes it. Under root what is written to changes owner (U): the container's user is nobody."""
+        mode = "ro" if not self.writable else "rw" if rootless else "rw,U"
+        return f"{self.folder}:{self.folder}:{mode}"
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Containers:
     mounts: Sequence[Mount]
     environment: Mapping[str, str]
     """Of podman itself: where it keeps images, which registries it reaches without TLS."""
+    rootless: bool = False
+    """Whether podman runs as an ordinary user: containers then run as that user too, whatever their image says."""
     shared_memory: str = "1g"
     """Of /dev/shm, through which workers of one machine talk to each other."""
 
@@ -67,13 +69,12 @@ class Containers:
             *("run", "--rm", "--replace", "--name", name, "--network", "host"),
             *("--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges"),
             *("--tmpfs", f"/tmp:rw,size={SCRATCH_SIZE}", "--shm-size", self.shared_memory),
-            *(word for mount in self.mounts for word in ("--volume", mount.option)),
+            *self._user(),
+            *(word for mount in self.mounts for word in ("--volume", mount.option(rootless=self.rootless))),
             *(word for item in variables.items() for word in ("--env", "=".join(item))),
         ]
 
-
-def check_images(job: CustomJob) -> None:
-    """Raise NotLocal when a replica's pool names no image."""
-    start = Containers((), {})
-    for replica in replica_names(job):
-        start(job, replica, {})
+    def _user(self) -> list[str]:
+        if not self.rootless:
+            return []
+        return ["--userns", "keep-id", "--user", f"{os.getuid()}:{os.getgid()}"]

@@ -58,8 +58,7 @@ def run_job(
     """
     started = time.monotonic()
     timeout = job.job_spec.scheduling.timeout.ToTimedelta().total_seconds() or DEFAULT_TIMEOUT_SECONDS
-    for replica in replica_names(job):
-        starter(job, replica, {})
+    check_starts(job, starter)
     listener(StateChanged(JobState.QUEUED))
     logs.mkdir(parents=True, exist_ok=True)
     restarts = 0
@@ -75,6 +74,12 @@ def run_job(
     end = _end(attempt, logs, restarts, time.monotonic() - started, timeout)
     listener(StateChanged(end.state, end.verdict))
     return end
+
+
+def check_starts(job: CustomJob, starter: Starter) -> None:
+    """Raise NotLocal when `starter` cannot start one of the job's replicas."""
+    for replica in replica_names(job):
+        starter(job, replica, {})
 
 
 def _commands(job: CustomJob, identity: JobIdentity, starter: Starter) -> dict[ReplicaName, Command]:

@@ -7,9 +7,9 @@ import pytest
 
 from overnight.vertex_local.cluster import JobIdentity, ReplicaName
 from overnight.vertex_local.command import NotLocal
-from overnight.vertex_local.container import Containers, Mount, check_images
+from overnight.vertex_local.container import Containers, Mount
 from overnight.vertex_local.messages import parse_custom_job
-from overnight.vertex_local.runner import run_job
+from overnight.vertex_local.runner import check_starts, run_job
 
 IMAGE = "localhost:5005/overnight-images/trainer-cpu@sha256:" + "a" * 64
 IDENTITY = JobIdentity("0", "42")
@@ -37,6 +37,14 @@ def test_a_container_has_no_privileges_and_sees_only_what_it_is_given():
     assert command.environment == {"HOME": "/h"}
 
 
+def test_an_ordinary_user_is_the_same_user_inside():
+    mount = Mount(Path("/data/runs/1"), writable=True)
+    command = Containers((mount,), {}, rootless=True)(job(imageUri=IMAGE, command=["true"]), ReplicaName(0, 0), {})
+    text = " ".join(command.arguments)
+    assert f"--userns keep-id --user {os.getuid()}:{os.getgid()}" in text
+    assert "--volume /data/runs/1:/data/runs/1:rw " in text
+
+
 def test_without_a_command_the_images_own_entry_point_runs():
     command = words(job(imageUri=IMAGE, args=["--preset=demo"]))
     assert command.arguments[-2:] == (IMAGE, "--preset=demo")
@@ -57,7 +65,7 @@ def test_variables_are_filled_in_as_vertex_ai_does():
 
 def test_a_pool_without_an_image_is_refused():
     with pytest.raises(NotLocal, match=r"workerPoolSpecs\[0\].containerSpec.imageUri: there is no image"):
-        check_images(job(command=["python3"]))
+        check_starts(job(command=["python3"]), Containers((), {}))
 
 
 def test_what_a_killed_container_leaves_is_removed_and_the_job_ends(recorder, tmp_path, monkeypatch):
