@@ -1,4 +1,4 @@
-.PHONY: help setup demo test infra-setup infra-test synth plan-real lint format lock bench clean
+.PHONY: help setup demo test infra-setup infra-test images-setup images-test synth plan-real lint format lock bench clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -12,7 +12,7 @@ demo: setup ## Three weeks of retraining on real pictures, in ./demo (two to fou
 
 test: lint ## Everything that is checked: lint, types, tests with coverage (about 6 minutes)
 	@rm -f .coverage .coverage.*
-	@.venv/bin/coverage run -m pytest --ignore=tests/infra --ignore=tests/terraform --ignore=tests/policies $(PYTEST_ARGS)
+	@.venv/bin/coverage run -m pytest --ignore=tests/infra --ignore=tests/terraform --ignore=tests/policies --ignore=tests/images $(PYTEST_ARGS)
 	@.venv/bin/coverage combine --quiet && .venv/bin/coverage report | grep TOTAL
 
 infra-setup: setup ## Bring what the infrastructure needs: framework, bindings, emulated provider, cdktf command
@@ -20,6 +20,12 @@ infra-setup: setup ## Bring what the infrastructure needs: framework, bindings, 
 
 infra-test: infra-setup ## Real Terraform over all stacks against an emulated provider, policies, mutations (under 3 minutes)
 	@.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadscope tests/infra tests/terraform tests/policies $(PYTEST_ARGS)
+
+images-setup: setup ## Bring what images take: podman, buildah, a registry, mmdebstrap
+	@scripts/setup-images
+
+images-test: images-setup ## Bases, cloudbuild/images.yaml run here, twice; run, verify, pin (under 8 minutes; needs root)
+	@.venv/bin/python -m pytest -ra tests/images $(PYTEST_ARGS)
 
 synth: infra-setup ## Write the stacks of CONFIG (default config/example.yaml) as Terraform JSON into cdktf.out
 	@.venv/bin/python -m infra --config $(or $(CONFIG),config/example.yaml)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from local_builds import git
-from overnight.builds.containers import missing_tools
+from overnight.builds.containers import missing_tools, release
 from overnight.builds.registry_process import ask, serving
 from overnight.files import sha256_bytes
 from overnight.images.attach import AttachedAttestations
@@ -151,7 +151,7 @@ class Kit:
             "CONTAINERS_STORAGE_CONF": settings["storage"],
         }
         done = subprocess.run(
-            ["podman", "ps", "--all", "--quiet"],
+            ["podman", "ps", "--all", "--external", "--quiet"],
             env={**os.environ, **variables},
             capture_output=True,
             text=True,
@@ -178,9 +178,8 @@ def kit(tmp_path: Path) -> Iterator[Kit]:
     bases = dict.fromkeys(("_BASE_BUILDER", "_BASE_STEPS"), f"{made.host}/bases/none@sha256:{'0' * 64}")
     (tmp_path / "bases.json").write_text(json.dumps(bases))
     yield made
-    for store in tmp_path.rglob("store/overlay"):
-        subprocess.run(["umount", str(store)], check=False, capture_output=True)
-    shutil.rmtree(tmp_path, ignore_errors=True)
+    release(made.root / "containers")  # `containers` may have looked into it since
+    shutil.rmtree(tmp_path)
 
 
 def pushed(kit: Kit, done: "subprocess.CompletedProcess[str]") -> Reference:
