@@ -124,6 +124,10 @@ bool has_standard_tables(const jpeg_decompress_struct& picture, const jpeg_compr
     return true;
 }
 
+// What keeps a sound picture from being coded in one scan: too many blocks in a unit, or a quantization table that
+// changed between scans.
+bool fits_no_scan(int code) { return code == JERR_BAD_MCU_SIZE || code == JERR_MISMATCHED_QUANT_TABLE; }
+
 class Writer {
 public:
     Writer() {
@@ -138,11 +142,9 @@ public:
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
-    // Any error but a lack of memory: this picture cannot be coded in one scan (too many blocks in a unit, a
-    // quantization table that changed between scans).
     Status write(const Coefficients& source, int rows_per_restart) noexcept {
         if (step_write(source.picture, source.arrays, rows_per_restart)) return Status::ok;
-        return errors_.error == Status::out_of_memory ? Status::out_of_memory : Status::unsupported;
+        return fits_no_scan(errors_.base.msg_code) ? Status::unsupported : errors_.outcome();
     }
 
     std::span<const std::uint8_t> file() const { return {out_.data, out_.size()}; }
