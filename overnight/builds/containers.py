@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from overnight.files import sha256_bytes, write_atomically
 
 BUILD_ID = "OVERNIGHT_BUILD_ID"
 """Tells the stand-in for docker which build its containers belong to."""
+STORE = "CONTAINERS_STORAGE_CONF"
+"""Names the settings of a store of one's own."""
 LABEL = "dev.overnight.build"
 """On containers of a local build, so that none outlives it."""
 TOOLS: Mapping[str, str] = {
@@ -104,8 +107,15 @@ def environment(folder: Path, registry_host: str) -> dict[str, str]:
     if os.geteuid() == 0:
         storage = folder / "storage.conf"
         write_atomically(storage, _storage(folder).encode())
-        variables["CONTAINERS_STORAGE_CONF"] = str(storage)
+        variables[STORE] = str(storage)
     return variables
+
+
+def release(folder: Path) -> None:
+    """Unmount what podman leaves mounted in a store, so that the folder can be removed; podman mounts it anew."""
+    mount = folder.absolute() / "store" / "overlay"
+    if mount.is_mount():
+        subprocess.run(["umount", str(mount)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def explain(errors: str) -> str | None:

@@ -65,7 +65,7 @@ def build_locally(request: LocalBuild) -> BuildResult:
     checkout = find_checkout(request.build.path.absolute().parent)
     with (
         locked(request.root / "builds", "image build"),
-        locked(request.store, "build"),
+        _store(request.store),
         _place(request) as place,
         serving(request.registry, request.root / "registry"),
     ):
@@ -180,6 +180,16 @@ def _place(request: LocalBuild) -> Iterator[Place]:
             request.note(f"Kept: {folder}")
         else:
             _remove(folder)
+
+
+@contextlib.contextmanager
+def _store(folder: Path) -> Iterator[None]:
+    """podman's folder, for this build alone."""
+    with locked(folder, "build"):
+        try:
+            yield
+        finally:
+            containers.release(folder)
 
 
 def _remove(folder: Path) -> None:

@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from overnight.builds.containers import LABEL
+from overnight.builds.containers import LABEL, STORE
 from overnight.builds.errors import BuildError
 from overnight.builds.process import run
 from overnight.builds.result import Pushed
 from overnight.images.reference import parse
 
 NOT_COMMITTED = "not attested: no commit holds what was built; commit it and build again"
+
+TRIES = 5
+"""A container that was just being made when its maker was ended may appear after the first look."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +46,27 @@ class Publisher:
         return registry_for(reference).manifest(reference.path, tag).digest
 
     def remove_containers(self, build_id: str) -> None:
-        """Remove what `docker run` of a build left, as the end of the service's machine would."""
-        found = self._podman("ps", "--all", "--quiet", "--filter", f"label={LABEL}={build_id}").split()
-        if found:
-            self._podman("rm", "--force", "--volumes", *found)
+        """Remove what `docker run` of a build left, as the end of the service's machine would.
+
+        In a store that only builds use, also what an interrupted `docker build` or `docker run` left half made.
+        """
+        own = STORE in self.environment
+        which = ["--external"] if own else ["--filter", f"label={LABEL}={build_id}"]
+        for _ in range(TRIES):
+            found = self._tool("podman", "ps", "--all", "--quiet", *which).split()
+            if not found:
+                return
+            if own:
+                self._tool("buildah", "rm", "--all")
+            self._tool("podman", "rm", "--force", "--volumes", *found)
 
     def _known(self, image: str) -> bool:
         command = ["podman", "image", "exists", image]
         return subprocess.run(command, env={**os.environ, **self.environment}, check=False).returncode == 0
 
-    def _podman(self, *arguments: str) -> str:
+    def _tool(self, *command: str) -> str:
         done = subprocess.run(
-            ["podman", *arguments],
+            command,
             env={**os.environ, **self.environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
