@@ -188,7 +188,6 @@ def test_a_build_that_would_have_to_guess_is_refused(variables: dict[str, str | 
     assert (done.returncode, done.stderr) == (1, f"image: {sentence}\n")
 
 
-@every_image
-def test_the_check_inside_an_image_is_python_that_parses(name: str) -> None:
-    path = IMAGES / "selfcheck" / f"{name.split('-')[0]}.py"
+@pytest.mark.parametrize("path", sorted(IMAGES.glob("*/selfcheck.py")), ids=lambda path: path.parent.name)
+def test_the_check_inside_an_image_is_python_that_parses(path: Path) -> None:
     compile(path.read_text(), path, "exec")
