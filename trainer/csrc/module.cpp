@@ -9,12 +9,12 @@
 
 #include <array>
 #include <chrono>
-#include <cmath>
-#include <stdexcept>
 
 #include "batch.hpp"
 #include "jpeg_decoder.hpp"
 #include "jpeg_planes.hpp"
+#include "module_arguments.hpp"
+#include "module_measure.hpp"
 #include "module_transcode.hpp"
 #include "planar.hpp"
 #include "tar_index.hpp"
@@ -24,14 +24,6 @@ using namespace nb::literals;
 
 namespace overnight {
 namespace {
-
-template <class T, int dimensions>
-using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
-using Bytes = Array<const std::uint8_t, 1>;
-
-void require(bool holds, const char* message) {
-    if (!holds) throw std::invalid_argument(message);
-}
 
 struct Reader {
     std::shared_ptr<ShardReader> files;
@@ -96,48 +88,6 @@ Places places_of(const Reader& reader, const Array<const std::int32_t, 1>& file,
         require(offset.data()[i] >= 0 && size.data()[i] >= 0, "an offset or size is negative");
     }
     return {reader.files, count, file.data(), offset.data(), size.data()};
-}
-
-Number number_of(nb::dlpack::dtype type) {
-    using Code = nb::dlpack::dtype_code;
-    const auto is = [&](Code code, int bits) {
-        return type.code == static_cast<std::uint8_t>(code) && type.bits == bits;
-    };
-    if (is(Code::UInt, 8)) return Number::uint8;
-    if (is(Code::Float, 32)) return Number::float32;
-    if (is(Code::Float, 16)) return Number::float16;
-    require(is(Code::Bfloat, 16), "out must be uint8, float32, float16 or bfloat16");
-    return Number::bfloat16;
-}
-
-Output output_of(nb::handle out, std::size_t count, bool channels_last, std::array<float, 3> mean,
-                 std::array<float, 3> std) {
-    using AnyOut = nb::ndarray<nb::ndim<4>, nb::c_contig, nb::device::cpu>;
-    const auto array = nb::cast<AnyOut>(out);
-    Output output;
-    output.number = number_of(array.dtype());
-    output.layout = channels_last ? Layout::nhwc : Layout::nchw;
-    const std::size_t side = array.shape(2);
-    const std::size_t channels = channels_last ? array.shape(3) : array.shape(1);
-    const std::size_t other = channels_last ? array.shape(1) : array.shape(3);
-    require(array.shape(0) == count, "out must hold one picture for each place");
-    require(channels == 3 && side == other && side > 0 && side <= 16384, "out must be [n, 3, s, s] or [n, s, s, 3]");
-    output.size = static_cast<int>(side);
-    for (std::size_t c = 0; c < 3; ++c) {
-        require(std[c] > 0, "std must be above 0");
-        output.scale[c] = 1.0F / (255.0F * std[c]);
-        output.shift[c] = -mean[c] / std[c];
-    }
-    return output;
-}
-
-void check_boxes(const Array<const double, 2>& boxes, std::size_t count) {
-    require(boxes.shape(0) == count && boxes.shape(1) == 4, "boxes must be [n, 4]");
-    for (std::size_t i = 0; i < count; ++i) {
-        const double* box = boxes.data() + 4 * i;
-        require(std::isfinite(box[0] + box[1] + box[2] + box[3]) && box[2] > box[0] && box[3] > box[1],
-                "a box is empty or not finite");
-    }
 }
 
 std::unique_ptr<Ticket> submit(Pool& pool, const Reader& reader, const Array<const std::int32_t, 1>& file,
@@ -278,7 +228,14 @@ NB_MODULE(_native, module) {
             [](Reader* self, std::vector<std::string> paths) {
                 new (self) Reader{std::make_shared<ShardReader>(std::move(paths))};
             },
-            "paths"_a);
+            "paths"_a)
+        .def(
+            "move",
+            [](Reader& self, std::size_t file, std::string path) {
+                require(file < self.files->files(), "a file number is outside the reader's files");
+                self.files->move(file, std::move(path));
+            },
+            "file"_a, "path"_a);
     nb::class_<Ticket>(module, "Ticket").def("wait", &Ticket::wait).def("done", &Ticket::done);
     nb::class_<Pool>(module, "Pool")
         .def(
@@ -302,4 +259,5 @@ NB_MODULE(_native, module) {
     module.attr("INSTRUCTION_SETS") = nb::cast(instruction_sets());
     module.def("scan_tar", &scan, "path"_a);
     add_transcode(module);
+    add_measure(module);
 }

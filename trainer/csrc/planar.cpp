@@ -204,4 +204,33 @@ std::optional<Status> PlanarMaker::planes(std::span<const std::uint8_t> file, in
     return status;
 }
 
+std::optional<Status> PlanarMaker::window(std::span<const std::uint8_t> file, const Cut& cut, int size,
+                                          Window& result) {
+    if (!read_frame(file, frame_, *tables_)) return std::nullopt;
+    if (!fits(cut, frame_.width, frame_.height)) return Status::wrong_size;
+    ScanJob scan;
+    scan.units_across = frame_.units_across();
+    aim_planes(cut, size);
+    cover(scan);
+    result = {.left = scan.left, .top = scan.top, .right = scan.right, .bottom = scan.bottom};
+    for (int k = 0; k < frame_.components; ++k) result.side[k] = aim_of(k).side;
+    return Status::ok;
+}
+
+std::optional<Status> PlanarMaker::decode_window(std::span<const std::uint8_t> file, const Window& window,
+                                                 bool samples) {
+    if (!read_frame(file, frame_, *tables_)) return std::nullopt;
+    ScanJob scan;
+    scan.units_across = frame_.units_across();
+    scan.left = window.left;
+    scan.top = window.top;
+    scan.right = window.right;
+    scan.bottom = window.bottom;
+    for (int k = 0; k < frame_.components; ++k) {
+        plane_[k].aim = k;
+        aim_[k].side = samples ? window.side[k] : 0;
+    }
+    return decode(file, scan);
+}
+
 }  // namespace overnight

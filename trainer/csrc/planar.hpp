@@ -36,7 +36,8 @@ class PlanarMaker {
 public:
     explicit PlanarMaker(const Kernels& kernels) : kernels_(kernels), tables_(std::make_unique<Tables>()) {}
 
-    // Writes one sample to `out`. Nothing: the file is none that the own decoder reads, and libjpeg decides about it.
+    // Writes one sample to `out` (null: makes its pixels all the same). Nothing: the file is none that the own decoder
+    // reads, and libjpeg decides about it.
     std::optional<Status> make(std::span<const std::uint8_t> file, const Cut& cut, const Output& output, void* out);
 
     // All of a picture's planes at full size, for tests: samples as coded, each plane in rows of its own stride.
@@ -47,6 +48,19 @@ public:
         int side = 8;
     };
     std::optional<Status> planes(std::span<const std::uint8_t> file, int side, Planes& result);
+
+    // The units that a cut needs and the sides of its planes' blocks, for measuring the steps one by one.
+    struct Window {
+        int left = 0;
+        int top = 0;
+        int right = 0;
+        int bottom = 0;
+        int side[3] = {};
+    };
+    std::optional<Status> window(std::span<const std::uint8_t> file, const Cut& cut, int size, Window& result);
+
+    // Decodes a window and no more; without `samples`, its coefficients are read and nothing is made of them.
+    std::optional<Status> decode_window(std::span<const std::uint8_t> file, const Window& window, bool samples);
 
 private:
     // How planes of one shape become the target; both chroma planes share one.

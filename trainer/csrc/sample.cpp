@@ -37,6 +37,11 @@ Status decode_and_resize(Decoder& decoder, Resampler<Arithmetic>& resampler, con
     return status;
 }
 
+bool libjpeg_is_forced() {
+    const char* forced = std::getenv("OVERNIGHT_DECODER");
+    return forced != nullptr && std::string_view(forced) == "libjpeg";
+}
+
 }  // namespace
 
 bool fits(const Cut& cut, int width, int height) {
@@ -47,11 +52,11 @@ bool fits(const Cut& cut, int width, int height) {
            box.right <= width + slack && box.bottom <= height + slack;
 }
 
-SampleMaker::SampleMaker(std::unique_ptr<Decoder> decoder) : decoder_(std::move(decoder)) {
-    const char* forced = std::getenv("OVERNIGHT_DECODER");
-    if (forced == nullptr || std::string_view(forced) != "libjpeg") {
-        planar_ = std::make_unique<PlanarMaker>(kernels());
-    }
+SampleMaker::SampleMaker(std::unique_ptr<Decoder> decoder)
+    : SampleMaker(std::move(decoder), libjpeg_is_forced() ? nullptr : &kernels()) {}
+
+SampleMaker::SampleMaker(std::unique_ptr<Decoder> decoder, const Kernels* own) : decoder_(std::move(decoder)) {
+    if (own != nullptr) planar_ = std::make_unique<PlanarMaker>(*own);
 }
 
 SampleMaker::~SampleMaker() = default;

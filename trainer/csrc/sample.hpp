@@ -34,11 +34,13 @@ struct Cut {
 bool fits(const Cut& cut, int width, int height);
 
 class PlanarMaker;
+struct Kernels;
 
 // One worker's decoder and scratch memory; reused from sample to sample, never shared.
 class SampleMaker {
 public:
     explicit SampleMaker(std::unique_ptr<Decoder> decoder);
+    SampleMaker(std::unique_ptr<Decoder> decoder, const Kernels* own);  // null: libjpeg decodes every file
     ~SampleMaker();
     SampleMaker(SampleMaker&&) noexcept;
 
@@ -54,7 +56,7 @@ public:
 
 private:
     std::unique_ptr<Decoder> decoder_;
-    std::unique_ptr<PlanarMaker> planar_;  // null: OVERNIGHT_DECODER=libjpeg forbids it
+    std::unique_ptr<PlanarMaker> planar_;  // null: libjpeg decodes every file
     Resampler<FloatArithmetic> exact_;
     Resampler<FixedArithmetic> fast_;
 };

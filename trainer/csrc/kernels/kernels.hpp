@@ -31,7 +31,7 @@ struct Unstuffed {
 struct PlaneJob {
     int across = 1;  // blocks of a unit
     int down = 1;
-    int side = 8;  // samples of a block that are made: 8, 4, 2 or 1 (decoding at side / 8)
+    int side = 8;  // samples of a block that are made: 8, 4, 2 or 1 (decoding at side / 8); 0: only coefficients
     const std::int16_t* quantization = nullptr;
     const HuffmanTable* dc = nullptr;
     const HuffmanTable* ac = nullptr;
@@ -97,7 +97,7 @@ struct FinishJob {
     Number number = Number::uint8;
     float scale[3] = {1, 1, 1};
     float shift[3] = {0, 0, 0};
-    void* out = nullptr;
+    void* out = nullptr;  // null: the pixels are made and not written
 };
 
 struct Kernels {

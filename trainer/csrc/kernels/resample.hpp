@@ -177,6 +177,7 @@ inline void render(const ResampleJob* planes, const FinishJob& job, const Resamp
                 }
             }
         }
+        if (job.out == nullptr) continue;
         switch (job.number) {
             case Number::uint8: write_tile<ToUint8>(job, top, rows, scratch); break;
             case Number::float32: write_tile<ToFloat32>(job, top, rows, scratch); break;

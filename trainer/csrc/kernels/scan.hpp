@@ -132,7 +132,7 @@ inline bool ran_out(const Walk& walk) { return bytes_taken(walk) > walk.job.inpu
     alignas(32) std::int16_t block[64];
     __builtin_memset(block, 0, sizeof block);
     const int last = read_block(walk.state, plane, component, block);
-    if (last == 0 || plane.side == 1) {
+    if (last == 0 || plane.side <= 1) {
         fill_block(static_cast<std::int16_t>(block[0] * plane.quantization[0]), plane.side, out, plane.stride);
     } else {
         transform(block, plane.quantization, plane.side, last, out, plane.stride);

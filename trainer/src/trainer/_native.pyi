@@ -63,3 +63,17 @@ def reference_planes(
 def scan_tar(path: str) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], bool]: ...
 def rewrite(file: bytes, rows_per_restart: int) -> tuple[bytes | None, str]: ...
 def decoders_agree(file: bytes) -> str: ...
+def measure(
+    part: str,
+    bytes: NDArray[np.uint8],
+    offset: NDArray[np.int64],
+    size: NDArray[np.int64],
+    boxes: NDArray[np.float64],
+    flips: NDArray[np.uint8],
+    out: NDArray[np.uint8] | NDArray[np.float16] | NDArray[np.float32],
+    statuses: NDArray[np.uint8],
+    *,
+    instructions: str,
+    mean: Sequence[float],
+    std: Sequence[float],
+) -> float: ...
