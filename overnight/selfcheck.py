@@ -179,6 +179,8 @@ def _snapshot(folder: Path) -> str:
             "environment": "selfcheck",
             "root": str(folder / "root"),
             "validation": {"min_rows": 10, "min_split_rows_per_class": 1},
+            # The image of pipeline steps holds no trainer package, which writes them.
+            "shards": {"restart_markers": False},
         }
     )
     source = DuckDBLabelSource(place.database_path, place.labels.table)

@@ -83,6 +83,8 @@ class ShardsConfig(Section):
     """Cap of the shorter side in pixels; 0 keeps every image as it is."""
     jpeg_quality: int = Field(default=95, ge=1, le=100, description="a JPEG quality, 1 to 100")
     """Only for images that must be re-encoded."""
+    restart_markers: bool = True
+    """Rewrite JPEGs without loss, so that training decodes only the rows it needs; takes the trainer package."""
     max_pixels: Count = 200_000_000
 
 

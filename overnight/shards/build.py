@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +22,7 @@ from overnight.shards.errors import NothingToAdd, ShardError
 from overnight.shards.examine import Rules
 from overnight.shards.manifest import Manifest, Previous, Settings, ShardFile, TableFile, to_json
 from overnight.shards.plan import Known, new_images, shards_of
+from overnight.shards.rewriter import Rewriter
 from overnight.shards.shardset import ShardSet, load, names
 from overnight.shards.write import Outcome, tar_name
 
@@ -90,6 +92,7 @@ def _next_name(folder: str) -> str:
 
 
 def _check_settings(previous: ShardSet, wanted: Settings) -> None:
+    # Not restart_markers, nor images_per_shard: neither changes a picture, so old and new images may differ in them.
     for field in ("max_shorter_side", "jpeg_quality", "max_pixels"):
         old, new = getattr(previous.manifest.settings, field), getattr(wanted, field)
         if old != new:
@@ -105,9 +108,10 @@ def _make(order: Order, previous: ShardSet | None, name: str, write: WriteShards
         raise ShardError(
             "there is no image catalogue", where=str(order.catalogue), remedy="run `overnight import` first"
         )
+    versions = made_with(order.settings)
     try:
         with _staging(order.folder, name) as staging:
-            manifest = _fill(order, previous, name, staging, write)
+            manifest = _fill(order, previous, name, staging, write, versions)
             places.write_bytes(places.join(staging, "manifest.json"), to_json(manifest))
     except duckdb.Error as error:
         raise ShardError(f"DuckDB says: {' '.join(str(error).split())}", where=str(order.catalogue)) from None
@@ -133,7 +137,14 @@ def _staging(folder: str, name: str) -> Iterator[str]:
         raise
 
 
-def _fill(order: Order, previous: ShardSet | None, name: str, staging: str, write: WriteShards) -> Manifest:
+def _fill(
+    order: Order,
+    previous: ShardSet | None,
+    name: str,
+    staging: str,
+    write: WriteShards,
+    versions: dict[str, str],
+) -> Manifest:
     """Write everything but the manifest into `staging`."""
     inside = staging if places.is_local(staging) else None
     with tempfile.TemporaryDirectory(prefix=".scratch-", dir=inside, ignore_cleanup_errors=True) as scratch_name:
@@ -155,7 +166,7 @@ def _fill(order: Order, previous: ShardSet | None, name: str, staging: str, writ
         name=name,
         previous=Previous(previous.name, previous.sha256) if previous else None,
         settings=order.settings,
-        made_with=made_with(),
+        made_with=versions,
         shards=(*old, *(_shard_file(name, outcome) for outcome in outcomes if outcome.images)),
         index=TableFile(f"{name}/index.parquet", index.sha256, index.rows),
         quarantine=TableFile(f"{name}/quarantine.parquet", quarantine.sha256, quarantine.rows),
@@ -164,14 +175,21 @@ def _fill(order: Order, previous: ShardSet | None, name: str, staging: str, writ
     )
 
 
-def made_with() -> dict[str, str]:
-    """Versions of the libraries that decide which images are refused, and the bytes of converted ones and of tables."""
-    return {
+def made_with(settings: Settings) -> dict[str, str]:
+    """Versions of the libraries that decide which images are refused, and the bytes of converted ones and of tables.
+
+    Raises ShardError when restart markers are wanted and the trainer package, which writes them, is not there.
+    """
+    versions = {
         "pillow": PIL.__version__,
         "libjpeg_turbo": features.version("libjpeg_turbo") or "",
         "simplejpeg": version("simplejpeg"),
         "pyarrow": pa.__version__,
     }
+    if settings.restart_markers:
+        with closing(Rewriter()) as rewriter:
+            versions["trainer_libjpeg_turbo"] = rewriter.libjpeg_version()
+    return versions
 
 
 def _local_tables(previous: ShardSet, scratch: Path) -> Known:
@@ -197,7 +215,8 @@ def _write_shards(
     tables.write_groups(plan_file, tables.PLAN, shards_of(plan, per_shard))
     places.move_in(plan_file, places.join(staging, "plan.parquet"))
     settings = order.settings
-    outcomes = write(staging, numbers, Rules(settings.max_shorter_side, settings.jpeg_quality, settings.max_pixels))
+    rules = Rules(settings.max_shorter_side, settings.jpeg_quality, settings.max_pixels, settings.restart_markers)
+    outcomes = write(staging, numbers, rules)
     for outcome in outcomes:
         if outcome.error:
             raise OSError(outcome.error, os.strerror(outcome.error), order.folder)

@@ -19,6 +19,7 @@ Reason = Literal[
     "too-large",
     "unreadable",
     "changed-since-import",
+    "decoders-disagree",
 ]
 READ_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 # libjpeg's limit for one side of a picture it writes.
@@ -41,6 +42,7 @@ class Rules:
     max_shorter_side: int
     jpeg_quality: int
     max_pixels: int
+    restart_markers: bool = False
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,16 @@ class Previous:
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the stored bytes, besides the images themselves."""
+    """What decides the stored bytes, besides the images themselves.
+
+    Sets of before there were restart markers have no word of them.
+    """
 
     max_shorter_side: int
     jpeg_quality: int
     max_pixels: int
     images_per_shard: int
+    restart_markers: bool = False
 
 
 @dataclass(frozen=True)

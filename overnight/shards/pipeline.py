@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from overnight.shards import leash, places
 from overnight.shards.errors import ShardError
 from overnight.shards.examine import Rules
+from overnight.shards.rewriter import Rewriter
 from overnight.shards.write import Outcome, write_shard
 
 
@@ -50,18 +51,20 @@ class WriteShard(beam.DoFn):
         self._rules = rules
 
     def setup(self) -> None:
-        """Open the plan once a worker."""
+        """Open the plan once a worker; the process that rewrites pictures starts with the first of them."""
+        self._rewriter = Rewriter()
         self._file = fsspec.open(places.join(self._staging, "plan.parquet"), "rb").open()
         self._plan = pq.ParquetFile(self._file)
 
     def teardown(self) -> None:
-        """Close the plan."""
+        """Close the plan, and end that process."""
         self._file.close()
+        self._rewriter.close()
 
     def process(self, shard: int) -> Iterator[dict[str, Any]]:
         """Write one shard; a retried bundle writes the same bytes again."""
         rows: pa.Table = self._plan.read_row_group(shard - self._first)
-        yield asdict(write_shard(rows, shard, self._staging, self._rules))
+        yield asdict(write_shard(rows, shard, self._staging, self._rules, self._rewriter))
 
 
 def run_here(staging: str, numbers: range, rules: Rules, workers: int) -> list[Outcome]:

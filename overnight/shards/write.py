@@ -14,9 +14,12 @@ import pyarrow as pa
 
 from overnight.shards import places, tables, tar
 from overnight.shards.examine import Refused, Rules, Stored, examine
+from overnight.shards.marking import marked
+from overnight.shards.rewriter import Rewriter
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Judge = Callable[[dict[str, Any]], Stored | Refused]
 
 # A network store answers in tens of milliseconds: eight requests under way keep one core busy.
 READERS = 8
@@ -44,15 +47,15 @@ def tar_name(shard: int) -> str:
     return f"shard-{shard:06d}.tar"
 
 
-def write_shard(plan: pa.Table, shard: int, staging: str, rules: Rules) -> Outcome:
+def write_shard(plan: pa.Table, shard: int, staging: str, rules: Rules, rewriter: Rewriter) -> Outcome:
     """Write shard number `shard` from the images of `plan` (schema PLAN, one shard's rows) into `staging`.
 
     Makes shard-NNNNNN.tar, parts/index-NNNNNN.parquet and parts/quarantine-NNNNNN.parquet, each complete or absent;
-    a second call with the same images makes the same bytes.
+    a second call with the same images makes the same bytes. `rewriter` is asked when the rules want restart markers.
     """
     try:
         with _workplace(staging) as folder:
-            return _write(plan, shard, staging, rules, Path(folder))
+            return _write(plan, shard, staging, Path(folder), lambda image: _look_at(image, rules, rewriter))
     except OSError as error:
         if error.errno not in LASTING_ERRORS:
             raise
@@ -65,13 +68,13 @@ def _workplace(staging: str) -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix=".work-", dir=where, ignore_cleanup_errors=True)
 
 
-def _write(plan: pa.Table, shard: int, staging: str, rules: Rules, folder: Path) -> Outcome:
+def _write(plan: pa.Table, shard: int, staging: str, folder: Path, judge: Judge) -> Outcome:
     index: list[dict[str, Any]] = []
     quarantine: list[dict[str, Any]] = []
     tar_path = folder / tar_name(shard)
     with tar_path.open("wb") as file:
         writer = tar.Writer(file)
-        for image, verdict in _verdicts(plan.to_pylist(), rules):
+        for image, verdict in _verdicts(plan.to_pylist(), judge):
             common = {"key": image["key"], "source": image["source"], "source_sha256": image["sha256"]}
             if isinstance(verdict, Refused):
                 quarantine.append({**common, "reason": verdict.reason, "detail": verdict.detail})
@@ -108,13 +111,13 @@ def _index_fields(stored: Stored) -> dict[str, Any]:
     }
 
 
-def _verdicts(images: list[dict[str, Any]], rules: Rules) -> Iterator[tuple[dict[str, Any], Stored | Refused]]:
+def _verdicts(images: list[dict[str, Any]], judge: Judge) -> Iterator[tuple[dict[str, Any], Stored | Refused]]:
     """Each image with its verdict, in order."""
     with ThreadPoolExecutor(READERS, thread_name_prefix="shard-reader") as pool:
-        yield from zip(images, _in_order(pool, lambda image: _look_at(image, rules), images), strict=True)
+        yield from zip(images, _in_order(pool, judge, images), strict=True)
 
 
-def _look_at(image: dict[str, Any], rules: Rules) -> Stored | Refused:
+def _look_at(image: dict[str, Any], rules: Rules, rewriter: Rewriter) -> Stored | Refused:
     try:
         data = places.read_bytes(image["uri"])
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
@@ -122,7 +125,8 @@ def _look_at(image: dict[str, Any], rules: Rules) -> Stored | Refused:
         return Refused("unreadable", (error.strerror or type(error).__name__).lower())
     if hashlib.sha256(data).digest() != image["sha256"]:
         return Refused("changed-since-import", "the file's bytes are not those that were imported")
-    return examine(data, rules)
+    verdict = examine(data, rules)
+    return marked(verdict, rewriter) if rules.restart_markers and isinstance(verdict, Stored) else verdict
 
 
 def _in_order(pool: ThreadPoolExecutor, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

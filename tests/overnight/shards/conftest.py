@@ -2,6 +2,7 @@
 
 import functools
 import random
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from overnight.shards import pipeline
 from overnight.shards.build import Order, append, build, build_anew
 from overnight.shards.examine import Rules
 from overnight.shards.manifest import Settings
+from overnight.shards.rewriter import Rewriter
 from overnight.shards.write import Outcome, write_shard
 
 SETTINGS = Settings(max_shorter_side=0, jpeg_quality=95, max_pixels=1_000_000, images_per_shard=7)
@@ -79,8 +81,8 @@ class Gallery:
     def build(self, workers: int = 0):
         return build(self.order(), writer(workers))
 
-    def build_anew(self):
-        return build_anew(self.order(), writer())
+    def build_anew(self, workers: int = 0):
+        return build_anew(self.order(), writer(workers))
 
     def append(self, workers: int = 0):
         return append(self.order(), writer(workers))
@@ -89,7 +91,11 @@ class Gallery:
 def one_by_one(staging: str, numbers: range, rules: Rules) -> list[Outcome]:
     """What the pipeline does with each shard, without Beam around it: half a second less a test."""
     plan = pq.ParquetFile(f"{staging}/plan.parquet")
-    return [write_shard(plan.read_row_group(position), shard, staging, rules) for position, shard in enumerate(numbers)]
+    with closing(Rewriter()) as rewriter:
+        return [
+            write_shard(plan.read_row_group(position), shard, staging, rules, rewriter)
+            for position, shard in enumerate(numbers)
+        ]
 
 
 def writer(workers: int = 0):

@@ -124,6 +124,7 @@ def test_the_settings_decide_what_is_stored_and_stand_in_the_manifest(gallery, r
         "jpeg_quality": 95,
         "max_pixels": 1_000_000,
         "max_shorter_side": 8,
+        "restart_markers": False,
     }
 
 
