@@ -58,7 +58,7 @@ class Publisher:
                 return
             if own:
                 self._tool("buildah", "rm", "--all")
-            self._tool("podman", "rm", "--force", "--volumes", *found)
+            self._tool("podman", "rm", "--force", "--time=0", "--volumes", *found)
 
     def _known(self, image: str) -> bool:
         command = ["podman", "image", "exists", image]

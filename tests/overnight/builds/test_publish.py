@@ -74,7 +74,7 @@ def test_only_containers_of_the_build_are_removed(tools: Path, tmp_path: Path, o
     environment = {"CONTAINERS_STORAGE_CONF": "storage.conf"} if own else {}
     Publisher(environment, tmp_path).remove_containers(BUILD_ID)
     which = "--external" if own else f"--filter label=dev.overnight.build={BUILD_ID}"
-    listing, removal = f"podman ps --all --quiet {which}", "podman rm --force --volumes c1 c2"
+    listing, removal = f"podman ps --all --quiet {which}", "podman rm --force --time=0 --volumes c1 c2"
     expected = [listing, "buildah rm --all", removal, listing] if own else [listing, removal, listing]
     assert calls.read_text().splitlines() == expected
 
