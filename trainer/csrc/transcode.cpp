@@ -170,6 +170,37 @@ private:
     Destination out_;
 };
 
+void append(std::vector<std::uint8_t>& out, std::span<const std::uint8_t> bytes) {
+    out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+// libjpeg writes each table as a segment of its own. All quantization tables in one segment, and all Huffman tables in
+// another, take 16 bytes less: a quarter of what markers add to a small photograph. `file` is libjpeg's, so sound.
+void join_tables(std::span<const std::uint8_t> file, std::vector<std::uint8_t>& out) {
+    constexpr int huffman = 0xC4;
+    constexpr int quantization = 0xDB;
+    constexpr int scan = 0xDA;
+    out.reserve(file.size());
+    append(out, file.first(2));
+    std::size_t at = 2;
+    std::size_t begun = 0;  // of the segment in `out` that came last
+    for (int marker = 0, before = 0; before != scan; before = marker) {
+        marker = file[at + 1];
+        const std::size_t length = 2 + static_cast<std::size_t>(file[at + 2] << 8 | file[at + 3]);
+        if (marker == before && (marker == huffman || marker == quantization)) {
+            append(out, file.subspan(at + 4, length - 4));
+            const std::size_t joined = out.size() - begun - 2;
+            out[begun + 2] = static_cast<std::uint8_t>(joined >> 8);
+            out[begun + 3] = static_cast<std::uint8_t>(joined);
+        } else {
+            begun = out.size();
+            append(out, file.subspan(at, length));
+        }
+        at += length;
+    }
+    append(out, file.subspan(at));
+}
+
 bool same_shape(const jpeg_component_info& a, const jpeg_component_info& b) {
     return a.h_samp_factor == b.h_samp_factor && a.v_samp_factor == b.v_samp_factor &&
            a.width_in_blocks == b.width_in_blocks && a.height_in_blocks == b.height_in_blocks &&
@@ -238,9 +269,10 @@ Status rewrite(std::span<const std::uint8_t> file, int rows_per_restart, std::ve
         if (const Status status = source.read(file); status != Status::ok) return status;
         Writer writer;
         if (const Status status = writer.write(source, rows_per_restart); status != Status::ok) return status;
+        out.clear();
+        join_tables(writer.file(), out);
         Coefficients again;
-        if (again.read(writer.file()) != Status::ok || !same_picture(source, again)) return Status::decoders_disagree;
-        out.assign(writer.file().begin(), writer.file().end());
+        if (again.read(out) != Status::ok || !same_picture(source, again)) return Status::decoders_disagree;
         return Status::ok;
     } catch (const std::bad_alloc&) {
         return Status::out_of_memory;

@@ -13,9 +13,10 @@ namespace overnight {
 // libjpeg-turbo's version, which decides the rewritten bytes.
 const char* libjpeg_version() noexcept;
 
-// Writes `file` anew into `out`, with a restart marker after every `rows_per_restart` rows of units (0: none). Of the
-// markers only what decoding needs is kept: JFIF, Adobe, the colour profile. Standard Huffman tables stay where the
-// file has them; else they are made for the picture. Rewriting a rewritten file gives the same bytes.
+// Writes `file` anew into `out` (which is only to be used when the status is ok), with a restart marker after every
+// `rows_per_restart` rows of units (0: none). Of the markers only what decoding needs is kept: JFIF, Adobe, the colour
+// profile. Standard Huffman tables stay where the file has them; else they are made for the picture. Rewriting a
+// rewritten file gives the same bytes.
 //
 // ok only when the new file, read again, holds the old coefficients; decoders_disagree when it does not. unsupported:
 // the picture does not fit into one sequential scan (or is 12-bit, arithmetic, lossless, of two components).
