@@ -78,8 +78,8 @@ TRIGGERS = (
         file="cloudbuild/pipeline.yaml",
         event="push",
         account="build",
-        # What makes an image makes a template too: a template names the images of its own commit.
-        included=(*IMAGES, "cloudbuild/pipeline.yaml"),
+        # Exactly what makes images: a template names the images of its own commit and waits for them.
+        included=IMAGES,
         needs_bases=True,
     ),
 )

@@ -57,7 +57,11 @@ def test_two_schedules_start_the_pinned_templates_in_their_time_zone() -> None:
         {
             "gcs_output_directory": "gs://acme-vision-prod-example-staging/pipelines/weekly",
             "failure_policy": "PIPELINE_FAILURE_POLICY_FAIL_FAST",
-            "parameter_values": {"preset": "night"},
+            "parameter_values": {
+                "config": "/gcs/acme-vision-prod-example-data/config/example.yaml",
+                "images": "/gcs/acme-vision-prod-example-data/weekly.csv",
+                "job": "/gcs/acme-vision-prod-example-data/jobs/weekly-a100-spot.yaml",
+            },
         }
     ]
 
