@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from overnight.builds.workspace import copy_source, find_checkout
 from support import overnight
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +31,8 @@ class House:
     """A folder with an environment file, the registry that its images go to, and how long each part took."""
 
     folder: Path
+    checkout: Path
+    """This checkout's files, committed, whatever was edited: only of a commit are builds attested."""
     registry: str
     environment: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -57,7 +60,16 @@ class House:
     def build(self, store: str, *names: str) -> dict[str, str]:
         """Build images with an image store of that name; name to HOST/PATH/NAME@sha256:…"""
         built = self.json(
-            *("image", "build", *names, "--local", "--quiet", "--json", "--file", str(ROOT / "cloudbuild/images.yaml")),
+            *(
+                "image",
+                "build",
+                *names,
+                "--local",
+                "--quiet",
+                "--json",
+                "--file",
+                str(self.checkout / "cloudbuild/images.yaml"),
+            ),
             *("--registry", self.registry, "--store", str(self.folder / store), "--substitution", f"_SOURCE={SOURCE}"),
         )
         assert built["status"] == "SUCCESS"
@@ -69,6 +81,18 @@ class House:
         found = self.root / "registry/blobs/docker/registry/v2/blobs/sha256" / hexadecimal[:2] / hexadecimal / "data"
         assert found.is_file()
         return found
+
+
+def committed_copy(folder: Path) -> Path:
+    """A repository of its own in the new folder `folder`, with this checkout's files as one commit."""
+    copy_source(find_checkout(ROOT), folder)
+    for arguments in (
+        ("init", "--quiet", "--initial-branch", "main"),
+        ("add", "--all"),
+        ("-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "--message", "As it stands"),
+    ):
+        subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+    return folder
 
 
 def digest_of(reference: str) -> str:

@@ -19,8 +19,9 @@ def image_names(build: BuildFile, values: Mapping[str, str]) -> list[str]:
 
 
 def select(build: BuildFile, wanted: Sequence[str], values: Mapping[str, str]) -> BuildFile:
-    """The build without the other images: their entries in `images`, their steps, and waiting for those.
+    """The build without the other images: their entries in `images`, their steps, and shared steps that wait for those.
 
+    A shared step that names steps of several images, such as the one that writes the release, is about all of them.
     No name, or `all`, is every image. Raises BuildError for a name that is none of the file's images.
     """
     names = image_names(build, values)
@@ -32,7 +33,11 @@ def select(build: BuildFile, wanted: Sequence[str], values: Mapping[str, str]) -
     if not wanted or ALL in wanted:
         return build
     others = set(names) - set(wanted)
-    dropped = {step.get("id") for step in build.steps if owner(step.get("id", ""), names) in others}
+    dropped: set[str | None] = set()
+    for step in build.steps:  # a step waits only for earlier ones
+        mine = owner(step.get("id", ""), names)
+        if mine in others or (mine is None and dropped & set(step.get("waitFor", []))):
+            dropped.add(step.get("id"))
     data = copy.deepcopy(build.data)
     data["images"] = [text for text, name in zip(data["images"], names, strict=True) if name in wanted]
     data["steps"] = [_without(step, dropped) for step in data["steps"] if step.get("id") not in dropped]

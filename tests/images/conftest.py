@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from image_house import CONFIG, House, command_environment
+from image_house import CONFIG, House, command_environment, committed_copy
 from overnight.builds.containers import missing_tools
 from overnight.builds.registry_process import serving
 from support import draw_folder
@@ -29,7 +29,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    made = House(folder, f"localhost:{port}", command_environment(folder))
+    made = House(folder, committed_copy(folder / "checkout"), f"localhost:{port}", command_environment(folder))
     with serving(made.registry, made.root / "registry"):
         draw_folder(folder / "pictures", 40)
         for arguments in (("import", "pictures"), ("shards", "build"), ("snapshot", "create")):

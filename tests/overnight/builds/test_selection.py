@@ -60,6 +60,15 @@ def test_nobody_waits_for_steps_that_are_gone(build: BuildFile) -> None:
     assert waits["release"] == []
 
 
+def test_a_shared_step_about_all_images_needs_all_of_them() -> None:
+    text = TEXT.replace(
+        "{id: release, name: x, script: a}", "{id: release, name: x, script: a, waitFor: [trainer-test]}"
+    )
+    build = build_file(text.replace("images:", "- {id: told, name: x, script: a, waitFor: [release]}\nimages:"))
+    assert {"release", "told"} <= set(ids(select(build, ["trainer"], GIVEN)))
+    assert not {"release", "told"} & set(ids(select(build, ["trainer-cpu"], GIVEN)))
+
+
 def test_the_build_itself_stays_as_it_is(build: BuildFile) -> None:
     select(build, ["trainer"], GIVEN)
     assert build == build_file(TEXT)
