@@ -50,6 +50,7 @@ def _facts(run: Json, result: Json | None) -> list[Fact]:
         Fact("shard set", _named(run["shard_set"]), digest=True),
         Fact("label table", f"{table['database']}, {table['snapshot_table'] or table['table']} ({table['kind']})"),
         *(Fact(f"image of pool {image['pool']}", image["reference"], digest=True) for image in run["images"]),
+        Fact("image of the trainer", _trainer_image(run.get("trainer_image")), digest=True),
         Fact("environment", _environment(run), digest=True),
         Fact("weights", run["weights_sha256"] or UNKNOWN, digest=True),
         Fact("seed", _plain(run["seed"])),
@@ -65,6 +66,14 @@ def _commit(git: Json | None) -> str:
     if git is None:
         return "outside a checkout"
     return f"{git['commit']}{', with uncommitted changes' if git['dirty'] else ''}"
+
+
+def _trainer_image(image: Json | None) -> str:
+    """What the trainer itself said it ran in."""
+    if image is None:
+        return "none: processes of this machine"
+    built = f", built of {image['revision']}" if image.get("revision") else ""
+    return f"{image['reference'] or image['name'] or UNKNOWN}{built}"
 
 
 def _named(entry: Json) -> str:
