@@ -132,8 +132,10 @@ def _sources(
 ) -> "list[ProvenanceSource]":
     """Where statements are looked for; in Google Cloud attached ones count only beside Cloud Build's."""
     from overnight.images.attach import AttachedAttestations
+    from overnight.images.errors import ImageError
     from overnight.images.keys import read_public_key
     from overnight.images.occurrences import BuildOccurrences, grafeas_client
+    from overnight.images.provenance import Unavailable
     from overnight.jobs.endpoint import parse_endpoint
 
     sources: list[ProvenanceSource] = []
@@ -142,7 +144,13 @@ def _sources(
         sources.append(BuildOccurrences(grafeas_client(address.address, address.encrypted)))
     if key is not None or not surroundings.google:
         file = key or surroundings.root_path / "keys" / "attestation.pub"
-        sources.append(AttachedAttestations(registry, [read_public_key(file)]))
+        try:
+            sources.append(AttachedAttestations(registry, [read_public_key(file)]))
+        except ImageError as error:
+            # A key that was named must be there; without the usual one the image's bytes can be judged all the same.
+            if key is not None:
+                raise
+            sources.append(Unavailable("attestations", error))
     return sources
 
 

@@ -83,6 +83,19 @@ class ProvenanceSource(Protocol):
         """All statements about the image with the reference's digest; raises ImageError when it cannot be asked."""
 
 
+@dataclass(frozen=True)
+class Unavailable:
+    """A source that cannot be asked, and why; see ProvenanceSource."""
+
+    name: str
+    error: ImageError
+    absent: str = ""
+
+    def find(self, reference: Reference) -> list[Evidence]:
+        """Raises the error."""
+        raise self.error
+
+
 def write(provenance: Provenance, image: Reference) -> bytes:
     """The statement about `image`, the same bytes for the same provenance.
 

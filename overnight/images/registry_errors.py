@@ -58,7 +58,9 @@ def unreachable(host: str, error: BaseException) -> ImageError:
     here = is_loopback(host)
     reason, remedy = _reason(error)
     if remedy is None:
-        remedy = "start the local registry, or check the port" if here else "check the host's name and the network"
+        remedy = "check the host's name and the network"
+        if here:
+            remedy = "start the local one (overnight image registry), or check the port"
     return ImageError(reason, where=host, remedy=remedy)
 
 

@@ -128,9 +128,17 @@ def test_an_unreachable_registry_ends_with_2(typed, image) -> None:
 
 def test_without_a_key_and_without_an_attestation_the_key_is_asked_for(typed, server) -> None:
     image = Reference(server.host, PATH, digest=server.push_image(PATH))
-    code, _, err = typed(image)
+    code, out, _ = typed(image)
+    assert code == 3, "the image has no labels either, and that is known"
+    said = " ".join(out.split())
+    assert "unknown" in said
+    assert "attestation.pub: there is no such key; `overnight image attest` without --key makes a pair" in said
+
+
+def test_a_key_that_is_named_must_be_there(typed, image) -> None:
+    code, _, err = typed(image, "--key", "nowhere.pub")
     assert code == 2
-    assert "attestation.pub: there is no such key; `overnight image attest` without --key makes a pair." in err
+    assert "nowhere.pub: there is no such key" in err
 
 
 def test_a_registry_elsewhere_is_refused_in_a_local_environment(typed, image, monkeypatch) -> None:

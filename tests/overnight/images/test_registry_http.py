@@ -103,7 +103,7 @@ def test_nobody_listening_and_no_such_host_are_told_at_once(sleeps):
         held.bind(("127.0.0.1", 0))
         host = f"localhost:{held.getsockname()[1]}"
         said = refusal(Registry(host, sleep=sleeps).manifest, PATH, "v1")
-    assert said.startswith(f"{host}: no registry listens there (Connection refused); start the local registry")
+    assert said.startswith(f"{host}: no registry listens there (Connection refused); start the local one")
     assert "no such host" in refusal(Registry("registry.invalid", sleep=sleeps).manifest, PATH, "v1")
     assert sleeps == []
 

@@ -182,7 +182,7 @@ def test_a_registry_that_is_not_there_is_one_sentence(server: KfpRegistry, tmp_p
         publish(registry_of(parse_repository(gone.address(REPOSITORY))), CONTENT, "weekly", "c0ffee")
     assert error.value.sentence == (
         f"{gone.url}/{REPOSITORY}: no registry listens there (Connection refused); "
-        "start the local registry, or check the port."
+        "start the local one (overnight image registry), or check the port."
     )
 
 
