@@ -28,6 +28,15 @@ std::shared_ptr<ShardReader::Descriptor> ShardReader::descriptor(std::size_t fil
     return open_.front().second;
 }
 
+void ShardReader::move(std::size_t file, std::string path) {
+    const std::lock_guard lock(mutex_);
+    paths_[file] = std::move(path);
+    if (const auto found = where_.find(file); found != where_.end()) {
+        open_.erase(found->second);
+        where_.erase(found);
+    }
+}
+
 Status ShardReader::read(std::size_t file, std::int64_t offset, std::int64_t size, std::vector<std::uint8_t>& bytes) {
     if (size > max_file_bytes) return Status::too_large;
     bytes.resize(static_cast<std::size_t>(size));

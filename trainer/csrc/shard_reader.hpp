@@ -20,6 +20,10 @@ public:
 
     std::size_t files() const { return paths_.size(); }
 
+    // From now on file number `file` stands at `path`: the one open under that number is let go, so that a deleted
+    // file gives its disk space back. A thread that is reading from it finishes.
+    void move(std::size_t file, std::string path);
+
     // Reads `size` bytes at `offset` of file number `file` into `bytes`.
     // `truncated` when the file ends earlier, `unreadable` when it cannot be opened or read.
     Status read(std::size_t file, std::int64_t offset, std::int64_t size, std::vector<std::uint8_t>& bytes);
