@@ -5,18 +5,21 @@ Nothing here forks, starts processes or uses shared memory, and the loader itsel
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trainer.data import native
+from trainer.data.buffers import Allocate, PixelFormat, Reuse, Ring, numpy_memory
+from trainer.data.cache import CacheConfig
 from trainer.data.crops import CropConfig, random_boxes, random_flips
 from trainer.data.evaluation import EvalBatch, EvalLoader
 from trainer.data.files import LoadedImages, load_images
 from trainer.data.order import Order, worker_slice
+from trainer.data.readahead import ReadAhead
 from trainer.data.samples import MAX_ATTEMPTS, BadSample, BadSampleLog, BadSamplePolicy, substitute
 from trainer.data.snapshot import Rows
 from trainer.errors import BadSampleError, ConfigError
@@ -39,12 +42,13 @@ Ints = NDArray[np.int64]
 class TrainBatch:
     """One worker's part of one step.
 
-    `images` uint8 [b, 3, s, s], RGB, is the loader's own memory: valid until the next batch is asked for. `samples`
-    and `epochs` are the planned ones; where a bad sample was replaced, `class_ids` is the substitute's.
+    `images` uint8 [b, 3, s, s], RGB, or as the loader's PixelFormat says, is the loader's own memory: valid until the
+    next batch is asked for. `samples` and `epochs` are the planned ones; where a bad sample was replaced, `class_ids`
+    is the substitute's.
     """
 
     step: int
-    images: NDArray[np.uint8]
+    images: Any
     class_ids: Ints
     samples: Ints
     epochs: Ints
@@ -52,19 +56,21 @@ class TrainBatch:
 
 @dataclass
 class _Pending:
-    """A batch that threads are filling."""
+    """A batch that threads are filling. `start`: the stream position at which its step begins."""
 
     batch: TrainBatch
+    start: int
     statuses: NDArray[np.uint8]
     ticket: native.Ticket
-    buffer: NDArray[np.uint8]
 
 
 class TrainLoader:
     """Iterates over the TrainBatches of steps [start_step, stop_step), in order; once.
 
     Equal arguments give equal batches, whatever `threads` and `depth`; the union over the workers of a step does not
-    depend on `world_size`. `size_at(step)` is the side of the pictures in pixels. Memory: `depth` batches.
+    depend on `world_size`. `size_at(step)` is the side of the pictures in pixels. Step s begins at stream position
+    `origin` + s * `batch_size`; with no `stop_step` it never ends. Memory: `depth` batches, from `allocate`
+    (`buffers.Ring` has the rules). `cache`: shards are in Cloud Storage and are read ahead into this folder.
     Raises ConfigError where the arguments do not fit together, BadSampleError as `policy` says.
     """
 
@@ -82,83 +88,128 @@ class TrainLoader:
         threads: int,
         depth: int = 3,
         start_step: int,
-        stop_step: int,
+        stop_step: int | None,
         policy: BadSamplePolicy,
+        origin: int = 0,
+        pixels: PixelFormat | None = None,
+        allocate: Allocate = numpy_memory,
+        reuse: Reuse = "next",
+        cache: CacheConfig | None = None,
     ) -> None:
         worker_slice(start_step, batch_size, rank, world_size)
         if order.rows_count != len(rows):
             raise ConfigError(f"the order is of {order.rows_count} samples and there are {len(rows)}", where="order")
-        if depth < 2:
-            raise ConfigError("two batches or more are needed: one in use, one being filled", where="depth")
         self._rows, self._order, self._crop, self._seed = rows, order, crop, seed
         self._batch_size, self._rank, self._world_size = batch_size, rank, world_size
-        self._size_at = size_at
+        self._size_at, self._origin = size_at, origin
         self._next_step, self._planned_step, self._stop_step = start_step, start_step, stop_step
+        self._pixels = pixels or PixelFormat()
         self._log = BadSampleLog(rows, policy)
+        self._ring = Ring(depth, self._pixels.number, allocate, reuse)
+        self._pending: deque[_Pending] = deque()
         self._pool = native.open_pool(threads)
         self._reader = native.open_reader(rows.paths)
-        self._free: deque[NDArray[np.uint8]] = deque(np.empty(0, dtype=np.uint8) for _ in range(depth))
-        self._pending: deque[_Pending] = deque()
-        self._lent: NDArray[np.uint8] | None = None
+        self._shards = None
+        if cache is not None and cache.folder:
+            self._shards = ReadAhead(
+                rows,
+                order,
+                cache,
+                self._reader,
+                start=self.position,
+                stop=None if stop_step is None else self._start_of(stop_step),
+                in_flight=(depth + 1) * batch_size,
+            )
 
     @property
     def bad_samples(self) -> list[BadSample]:
         """The different bad samples met so far by this worker, in the order of the stream."""
         return list(self._log.found)
 
+    @property
+    def position(self) -> int:
+        """Where in the stream the next batch's step begins."""
+        return self._start_of(self._next_step)
+
     def state_dict(self) -> dict[str, int]:
         """What a loader needs to go on after the last batch handed out: the next step and its stream position."""
-        return {"step": self._next_step, "position": self._next_step * self._batch_size}
+        return {"step": self._next_step, "position": self.position}
 
     def __iter__(self) -> Iterator[TrainBatch]:
         return self
 
     def __next__(self) -> TrainBatch:
-        if self._lent is not None:
-            self._free.append(self._lent)
-            self._lent = None
+        self._ring.reclaim()
         self._fill_ahead()
         if not self._pending:
             raise StopIteration
         pending = self._pending[0]
         native.wait(pending.ticket)
         self._pending.popleft()
-        self._lent = pending.buffer
         if pending.statuses.any():
             self._replace_bad(pending)
         self._next_step = pending.batch.step + 1
-        return pending.batch
+        if self._shards is not None:
+            self._shards.passed(self._pending[0].start if self._pending else self._start_of(self._planned_step))
+        return replace(pending.batch, images=self._ring.lend(pending.batch.images))
+
+    def _start_of(self, step: int) -> int:
+        return self._origin + step * self._batch_size
 
     def _fill_ahead(self) -> None:
-        while self._free and self._planned_step < self._stop_step:
-            self._pending.append(self._start(self._planned_step, self._free.popleft()))
+        while self._stop_step is None or self._planned_step < self._stop_step:
+            step, start = self._planned_step, self._start_of(self._planned_step)
+            offset, count = worker_slice(0, self._batch_size, self._rank, self._world_size)
+            epochs, samples = self._order.at(start + offset, count)
+            if not self._have_shards(samples):
+                return
+            images = self._ring.take(self._pixels.shape(count, self._size_at(step)), must=not self._pending)
+            if images is None:
+                return
+            statuses = np.empty(count, dtype=np.uint8)
+            ticket = self._submit(epochs, samples, images, statuses)
+            classes = self._rows.class_ids[samples]
+            batch = TrainBatch(step=step, images=images, class_ids=classes, samples=samples, epochs=epochs)
+            self._pending.append(_Pending(batch, start, statuses, ticket))
             self._planned_step += 1
 
-    def _start(self, step: int, buffer: NDArray[np.uint8]) -> _Pending:
-        start, count = worker_slice(step, self._batch_size, self._rank, self._world_size)
-        epochs, samples = self._order.at(start, count)
-        side = self._size_at(step)
-        if buffer.size < count * 3 * side * side:
-            buffer = np.empty(count * 3 * side * side, dtype=np.uint8)
-        images = buffer[: count * 3 * side * side].reshape(count, 3, side, side)
-        statuses = np.empty(count, dtype=np.uint8)
-        ticket = self._submit(epochs, samples, images, statuses)
-        batch = TrainBatch(
-            step=step, images=images, class_ids=self._rows.class_ids[samples], samples=samples, epochs=epochs
-        )
-        return _Pending(batch, statuses, ticket, buffer)
+    def _have_shards(self, samples: Ints) -> bool:
+        """Whether the samples can be read now. Waits for them only where nothing else is left to hand out."""
+        if self._shards is None:
+            return True
+        return self._shards.fetch(np.unique(self._rows.shard[samples]).tolist(), wait=not self._pending)
 
-    def _submit(
-        self, epochs: Ints, samples: Ints, images: NDArray[np.uint8], statuses: NDArray[np.uint8]
+    def _submit(self, epochs: Ints, samples: Ints, images: Any, statuses: NDArray[np.uint8]) -> native.Ticket:
+        places = self._rows.places(samples)
+        return self._submit_from(self._reader, places, epochs, samples, images, statuses)
+
+    def _submit_from(
+        self,
+        reader: native.Reader,
+        places: native.Places,
+        epochs: Ints,
+        samples: Ints,
+        images: Any,
+        statuses: NDArray[np.uint8],
     ) -> native.Ticket:
-        rows = self._rows
-        width, height = rows.width[samples], rows.height[samples]
+        size = np.stack([self._rows.width[samples], self._rows.height[samples]], axis=1)
+        known = np.maximum(size, 1)  # 0: no header could be read, and the decoder will say why
         cuts = native.Cuts(
-            np.stack([width, height], axis=1),
-            random_boxes(self._crop, self._seed, epochs, samples, width, height),
+            size,
+            random_boxes(self._crop, self._seed, epochs, samples, known[:, 0], known[:, 1]),
             random_flips(self._crop, self._seed, epochs, samples),
         )
-        return native.submit(self._pool, self._reader, rows.places(samples), cuts, images, statuses, exact=False)
+        return native.submit(
+            self._pool,
+            reader,
+            places,
+            cuts,
+            images,
+            statuses,
+            exact=False,
+            channels_last=self._pixels.channels_last,
+            normalisation=self._pixels.normalisation,
+        )
 
     def _replace_bad(self, pending: _Pending) -> None:
         """Put substitutes where samples were bad, in stream order, so that every thread count reports alike."""
@@ -169,11 +220,11 @@ class TrainLoader:
             used = self._decode_substitute(epoch, sample, batch.images[i : i + 1])
             batch.class_ids[i] = self._rows.class_ids[used]
 
-    def _decode_substitute(self, epoch: int, sample: int, image: NDArray[np.uint8]) -> int:
+    def _decode_substitute(self, epoch: int, sample: int, image: Any) -> int:
         statuses = np.empty(1, dtype=np.uint8)
         for attempt in range(MAX_ATTEMPTS):
             used = substitute(self._seed, epoch, sample, attempt, len(self._rows))
-            native.wait(self._submit(np.array([epoch]), np.array([used]), image, statuses))
+            native.wait(self._submit_one(epoch, used, image, statuses))
             if statuses[0] == 0:
                 return used
             self._log.add(used, native.STATUSES[statuses[0]])
@@ -183,11 +234,23 @@ class TrainLoader:
             remedy="check the shard set",
         )
 
+    def _submit_one(self, epoch: int, sample: int, image: Any, statuses: NDArray[np.uint8]) -> native.Ticket:
+        epochs, samples = np.array([epoch]), np.array([sample])
+        if self._shards is None:
+            return self._submit(epochs, samples, image, statuses)
+        # Any shard's sample may be the substitute: its bytes alone are fetched.
+        rows = self._rows
+        path = self._shards.piece(int(rows.shard[sample]), int(rows.offset[sample]), int(rows.size[sample]))
+        places = native.Places(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64), rows.size[samples])
+        return self._submit_from(native.open_reader([path]), places, epochs, samples, image, statuses)
+
     def close(self) -> None:
         """Stop the threads; batches handed out stay valid as long as they are referred to."""
         self._stop_step = self._planned_step
         self._pool.close()
         self._pending.clear()
+        if self._shards is not None:
+            self._shards.close()
 
     def __enter__(self) -> Self:
         return self

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ __all__ = [
     "Reader",
     "TarMembers",
     "Ticket",
+    "move",
     "open_pool",
     "open_reader",
     "read_dimensions",
@@ -31,8 +33,6 @@ __all__ = [
 
 STATUSES: tuple[str, ...] = tuple(_native.STATUS_NAMES)
 """Name of each status number; 0 is "ok"."""
-
-Pixels = NDArray[np.uint8] | NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Normalisation:
-    """(sample / 255 - mean) / std, by channel; only float32 output is normalised."""
+    """(sample / 255 - mean) / std, by channel; uint8 output is not normalised."""
 
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -65,6 +65,11 @@ class Normalisation:
 def open_reader(paths: Sequence[str | Path]) -> Reader:
     """A reader over files that need not exist yet: a missing one shows as "unreadable" when its turn comes."""
     return Reader([str(path) for path in paths])
+
+
+def move(reader: Reader, file: int, path: str | Path) -> None:
+    """From now on file number `file` stands at `path`; the one that was open under this number is closed."""
+    reader.move(file, str(path))
 
 
 def open_pool(threads: int) -> Pool:
@@ -79,19 +84,20 @@ def submit(
     reader: Reader,
     places: Places,
     cuts: Cuts,
-    out: Pixels,
+    out: Any,
     statuses: NDArray[np.uint8],
     *,
     exact: bool,
     channels_last: bool = False,
     normalisation: Normalisation | None = None,
 ) -> Ticket:
-    """Start filling `out` ([n, 3, s, s], or [n, s, s, 3] with `channels_last`; uint8 or float32) and `statuses` ([n]).
+    """Start filling `out` ([n, 3, s, s], or [n, s, s, 3] with `channels_last`) and `statuses` ([n]).
 
-    Both belong to the threads until the ticket's `wait` returns. `exact` decodes at full size with float arithmetic;
-    otherwise pictures at least twice as large as needed are decoded at a smaller scale, in 16-bit arithmetic.
-    A sample whose status is not 0 is all zeros. Raises ValueError for arrays that do not fit together and
-    TrainerError in a process forked after the pool was opened.
+    `out` is memory of the host that shows itself by DLPack or the buffer protocol, C-contiguous: uint8, float32,
+    float16, bfloat16, or uint16 for the bits of bfloat16, which numpy lacks. Both belong to the threads until the
+    ticket's `wait` returns. `exact` decodes at full size with float arithmetic; otherwise pictures at least twice as
+    large as needed are decoded at a smaller scale, in 16-bit arithmetic. A sample whose status is not 0 is all zeros.
+    Raises ValueError for arrays that do not fit together, TrainerError in a process forked after the pool was opened.
     """
     normalisation = normalisation or Normalisation()
     try:

@@ -64,17 +64,18 @@ class Order:
             first = max(start, epoch * self.rows_count)
             last = min(start + count, (epoch + 1) * self.rows_count)
             offset = first - epoch * self.rows_count
-            samples[first - start : last - start] = self._epoch(epoch)[offset : offset + last - first]
+            samples[first - start : last - start] = self._cached(epoch)[offset : offset + last - first]
         return epochs, samples
 
-    def _epoch(self, epoch: int) -> Ints:
+    def _cached(self, epoch: int) -> Ints:
         if epoch not in self._epochs:
             while len(self._epochs) >= _CACHED_EPOCHS:
                 del self._epochs[min(self._epochs, key=lambda known: (abs(known - epoch) == 1, known))]
-            self._epochs[epoch] = self._make_epoch(epoch)
+            self._epochs[epoch] = self.epoch(epoch)
         return self._epochs[epoch]
 
-    def _make_epoch(self, epoch: int) -> Ints:
+    def epoch(self, epoch: int) -> Ints:
+        """The samples of a whole epoch, int64[rows_count], made anew each time."""
         if self.sampling == "balanced":
             return balanced_draws(self.class_ids, self.seed, epoch)
         if self.shuffle_window_shards:
