@@ -15,6 +15,7 @@ namespace {
 using Segment = std::span<const std::uint8_t>;
 
 constexpr int max_blocks_of_a_unit = 10;  // ITU T.81, B.2.3
+constexpr int max_side = 65500;           // libjpeg's limit
 
 int sixteen(const std::uint8_t* at) { return at[0] << 8 | at[1]; }
 
@@ -59,7 +60,7 @@ bool read_size(Reading& reading, Segment segment) {
     frame.width = sixteen(&segment[3]);
     frame.components = segment[5];
     if (frame.components != 1 && frame.components != 3) return false;
-    if (frame.width == 0 || frame.height == 0) return false;
+    if (frame.width == 0 || frame.height == 0 || frame.width > max_side || frame.height > max_side) return false;
     if (segment.size() != 6 + 3 * static_cast<std::size_t>(frame.components)) return false;
     int blocks = 0;
     for (int k = 0; k < frame.components; ++k) {

@@ -57,11 +57,11 @@ bool HuffmanTable::build() {
             if ((symbol & 15) > (for_ac ? 10 : 11) || (!for_ac && symbol > 15)) return false;
             if (length > look_bits) continue;
             const int spare = look_bits - length;
-            if (code >= 1 << length) return false;
+            if (code >= 1 << length) return false;  // inside the loop too: it writes
             for (int k = 0; k < 1 << spare; ++k) look[(code << spare) + k] = entry(length, symbol, for_ac);
         }
-        // More codes than the length has room for.
-        if (code > 1 << length) return false;
+        // More codes than the length has room for; none may be all ones (T.81, annex C).
+        if (code >= 1 << length) return false;
         largest[length] = counts[length] > 0 ? code - 1 : -1;
         code <<= 1;
     }

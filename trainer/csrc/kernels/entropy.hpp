@@ -66,27 +66,28 @@ inline constexpr Symbol no_code = Symbol{1} << 31 | 16;
 
 struct ScanState {
     BitReader reader;
-    int predicted[3] = {};  // DC of each component's last block
-    Symbol damage = 0;      // bit 31: a code that is none, or a block that is too long
+    // DC of each component's last block. Unsigned: the differences of a damaged file add up beyond any number.
+    unsigned predicted[3] = {};
+    Symbol damage = 0;  // bit 31: a code that is none, or a block that is too long
 };
 
 [[gnu::always_inline]] inline void note(ScanState& state, bool damaged) {
     state.damage |= static_cast<Symbol>(damaged) << 31;
 }
 
-[[gnu::always_inline]] inline int dc_of_block(ScanState& state, const HuffmanTable& table, int component) {
+[[gnu::always_inline]] inline std::int16_t dc_of_block(ScanState& state, const HuffmanTable& table, int component) {
     refill(state.reader);
     const Symbol symbol = look(table, state.reader.bits);
     state.damage |= symbol & Symbol{1} << 31;
-    state.predicted[component] += value_of(state.reader.bits, symbol);
+    state.predicted[component] += static_cast<unsigned>(value_of(state.reader.bits, symbol));
     drop(state.reader, length_of(symbol));
-    return state.predicted[component];
+    return static_cast<std::int16_t>(state.predicted[component]);
 }
 
 // Fills a block of zeros. Returns the zigzag position of the last coefficient that may differ from zero.
 [[gnu::always_inline]] inline int read_block(ScanState& state, const PlaneJob& plane, int component,
                                              std::int16_t* block) {
-    block[0] = static_cast<std::int16_t>(dc_of_block(state, *plane.dc, component));
+    block[0] = dc_of_block(state, *plane.dc, component);
     const HuffmanTable& table = *plane.ac;
     BitReader reader = state.reader;  // a copy stays in registers
     int position = 0;

@@ -69,7 +69,7 @@ inline void transform(const std::int16_t* block, const std::int16_t* quantizatio
 
 // A block of one value: what either pass of any transform makes of it.
 inline void fill_block(int dc, int side, std::uint8_t* out, std::size_t stride) {
-    const std::uint8_t sample = to_sample(descale(dc, 3));
+    const std::uint8_t sample = to_sample(descale(static_cast<Wrapping>(dc), 3));
     const std::uint64_t row = sample * std::uint64_t{0x0101010101010101};
     for (int y = 0; y < side; ++y) __builtin_memcpy(out + static_cast<std::size_t>(y) * stride, &row, side);
 }
@@ -78,7 +78,8 @@ struct Walk {
     const ScanJob& job;
     ScanState state;
     int segment = -1;
-    int next_restart = 0;  // the unit that the next restart marker stands before
+    std::size_t data_end = 0;  // of the segment's bytes
+    int next_restart = 0;      // the unit that the next restart marker stands before
     bool damaged = false;
 };
 
@@ -88,21 +89,21 @@ inline std::size_t bytes_taken(const Walk& walk) {
     return static_cast<std::size_t>(reader.at - (reader.count >> 3) - walk.job.input.data);
 }
 
-// Whether the reader has taken more bits than there are.
-inline bool ran_out(const Walk& walk) { return bytes_taken(walk) > walk.job.input.size; }
+// Whether the reader has taken more bits than there are, or read on into the next segment.
+inline bool ran_out(const Walk& walk) { return bytes_taken(walk) > walk.data_end; }
 
 [[gnu::noinline]] inline void enter_segment(Walk& walk, int segment) {
     const Unstuffed& input = walk.job.input;
-    if (static_cast<std::size_t>(segment) >= input.segments_found) {
+    const auto number = static_cast<std::size_t>(segment);
+    if (number >= input.segments_found || (walk.segment >= 0 && ran_out(walk))) {
         walk.damaged = true;
         return;
     }
-    // The interval before, where it was decoded to its end, must not have read on into this one.
-    if (segment > 0 && segment == walk.segment + 1 && bytes_taken(walk) > input.segments[segment]) walk.damaged = true;
     walk.segment = segment;
+    walk.data_end = number + 1 < input.segments_found ? input.segments[number + 1] : input.size;
     walk.next_restart = walk.job.restart_interval > 0 ? (segment + 1) * walk.job.restart_interval : 0x7FFFFFFF;
     walk.state.reader = BitReader{.at = input.data + input.segments[segment]};
-    for (int& predicted : walk.state.predicted) predicted = 0;
+    for (unsigned& predicted : walk.state.predicted) predicted = 0;
 }
 
 [[gnu::always_inline]] inline bool ready_for(Walk& walk, int unit) {
