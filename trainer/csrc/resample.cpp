@@ -1,5 +1,7 @@
 #include "resample.hpp"
 
+#include <algorithm>
+
 #include "arithmetic.hpp"
 #include "numbers.hpp"
 #include "transpose.hpp"
@@ -49,7 +51,10 @@ template <class Arithmetic, class In>
     }
 }
 
-std::uint8_t to_byte(float sample) { return static_cast<std::uint8_t>(static_cast<int>(sample + 0.5F)); }
+// Many rounded products may add up to a little more than white.
+std::uint8_t to_byte(float sample) {
+    return static_cast<std::uint8_t>(static_cast<int>(std::min(sample + 0.5F, 255.0F)));
+}
 
 // One channel of a row, as `Out`: `convert` makes it of a sample.
 template <class Arithmetic, class Out, class Convert>

@@ -86,7 +86,8 @@ inline void to_colour(std::int16_t* y, std::int16_t* cb, std::int16_t* cr, std::
 struct ToUint8 {
     using Value = std::uint8_t;
     [[gnu::always_inline]] static Value convert(std::int16_t sample, float, float) {
-        return static_cast<Value>((sample + 32) >> 6);
+        const int rounded = (sample + 32) >> 6;
+        return static_cast<Value>(rounded > 255 ? 255 : rounded);  // hundreds of rounded products may exceed white
     }
 };
 
