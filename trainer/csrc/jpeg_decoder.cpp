@@ -31,16 +31,16 @@ std::uint8_t times(unsigned a, unsigned b) { return static_cast<std::uint8_t>((a
 
 }  // namespace
 
-JpegDecoder::JpegDecoder() {
-    picture_.err = errors_.manager();
-    jpeg_create_decompress(&picture_);
-    picture_.progress = errors_.scan_limit();
-}
+JpegDecoder::JpegDecoder() { picture_.err = errors_.manager(); }
 
 JpegDecoder::~JpegDecoder() { jpeg_destroy_decompress(&picture_); }
 
 bool JpegDecoder::step_read_header(const std::uint8_t* data, std::size_t size) noexcept {
     if (setjmp(errors_.escape)) return false;
+    // Anew for each picture: libjpeg keeps tables, and a file that lacks some would be read with its predecessor's.
+    jpeg_destroy_decompress(&picture_);
+    jpeg_create_decompress(&picture_);
+    picture_.progress = errors_.scan_limit();
     jpeg_mem_src(&picture_, data, static_cast<unsigned long>(size));
     return jpeg_read_header(&picture_, TRUE) == JPEG_HEADER_OK;
 }
@@ -66,13 +66,17 @@ bool JpegDecoder::step_read_rows(std::uint8_t* rows, std::size_t stride, JDIMENS
     return true;
 }
 
+void JpegDecoder::abort() noexcept {
+    if (picture_.mem != nullptr) jpeg_abort_decompress(&picture_);
+}
+
 Status JpegDecoder::refuse(Status status) noexcept {
-    jpeg_abort_decompress(&picture_);
+    abort();
     return status == Status::ok ? Status::corrupt : status;
 }
 
 Status JpegDecoder::read_header(std::span<const std::uint8_t> file, Header& header) {
-    jpeg_abort_decompress(&picture_);
+    abort();
     errors_.forget();
     file_ = file;
     if (file.empty()) return Status::empty;
@@ -113,7 +117,7 @@ Status JpegDecoder::decode(int eighths, const Region& region, Pixels& pixels) {
     rows_.resize(stride * static_cast<std::size_t>(rows));
     if (!step_read_rows(rows_.data(), stride, static_cast<JDIMENSION>(rows))) return refuse(errors_.outcome());
     const Status status = errors_.outcome();
-    jpeg_abort_decompress(&picture_);
+    abort();
     if (status != Status::ok) return status;
 
     if (cmyk) cmyk_to_rgb(stride, static_cast<int>(columns), rows);

@@ -26,6 +26,7 @@ private:
     bool step_window(JDIMENSION* left, JDIMENSION* width, JDIMENSION skip) noexcept;
     bool step_read_rows(std::uint8_t* rows, std::size_t stride, JDIMENSION count) noexcept;
 
+    void abort() noexcept;
     Status refuse(Status status) noexcept;
     void cmyk_to_rgb(std::size_t stride, int width, int height) noexcept;
 
