@@ -1,8 +1,9 @@
 """JPEG files of every kind for tests: Pillow's, and those that Pillow cannot write."""
 
+import functools
 import io
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,19 @@ def picture(seed: int, width: int = 90, height: int = 70) -> NDArray[np.uint8]:
     coarse = rng.integers(0, 256, (max(height // 8, 2), max(width // 8, 2), 3), dtype=np.uint8)
     smooth = np.asarray(Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC))
     return np.clip(smooth + rng.normal(0, 6, (height, width, 3)), 0, 255).astype(np.uint8)
+
+
+def photograph(seed: int, width: int, height: int) -> NDArray[np.uint8]:
+    """A picture with detail at every scale, less of it the finer, as photographs have; uint8 [height, width, 3]."""
+    rng = np.random.default_rng(seed)
+    total = np.full((height, width, 3), 128.0)
+    for step in (256, 128, 64, 32, 16, 8, 4, 2):
+        shape = (height // step + 1, width // step + 1)
+        coarse = rng.normal(0, 1, (*shape, 1)) + rng.normal(0, 0.4, (*shape, 3))  # colours vary less than brightness
+        for channel in range(3):
+            image = Image.fromarray(coarse[..., channel].astype(np.float32))
+            total[..., channel] += 3.2 * step**0.5 * np.asarray(image.resize((width, height), Image.Resampling.BICUBIC))
+    return np.clip(total, 0, 255).astype(np.uint8)
 
 
 def jpeg(pixels: NDArray[np.uint8] | Image.Image, **options: Any) -> bytes:
@@ -77,26 +91,56 @@ def with_frame(content: bytes, marker: int) -> bytes:
 
 def encode(pixels: NDArray[np.uint8], across: int, down: int) -> bytes:
     """A baseline YCbCr JPEG whose chroma is sampled once for each `across` x `down` pixels."""
+    return encode_with(pixels, [(across, down), (1, 1), (1, 1)])
+
+
+def encode_with(
+    pixels: NDArray[np.uint8], factors: Sequence[tuple[int, int]], *, quality: int = 90, restart_interval: int = 0
+) -> bytes:
+    """A baseline YCbCr JPEG (grey for one pair) whose components have these sampling factors, across and down, with a
+    restart marker after every `restart_interval` units."""
     planes = np.moveaxis(np.asarray(Image.fromarray(pixels).convert("YCbCr"), dtype=np.float64), 2, 0)
-    height, width = planes.shape[1:]
-    rows, columns = -(-height // (8 * down)), -(-width // (8 * across))
-    padded = np.pad(planes, ((0, 0), (0, rows * 8 * down - height), (0, columns * 8 * across - width)), mode="edge")
-    chroma = padded.reshape(3, rows * 8, down, columns * 8, across).mean((2, 4))
-    template = jpeg(pixels[:8, :8], subsampling="4:4:4")
-    tables = [payload for marker, _, payload in segments(template) if marker == 0xC4]
-    quantisers = [payload for marker, _, payload in segments(template) if marker == 0xDB]
+    quantisers, tables = _tables(quality)
     steps = np.frombuffer(b"".join(quantisers), dtype=np.uint8).reshape(2, 65)[:, 1:].astype(float)
-    blocks = [
-        _blocks(padded[0], down, across, steps[0]),
-        _blocks(chroma[1], 1, 1, steps[1]),
-        _blocks(chroma[2], 1, 1, steps[1]),
-    ]
-    frame = struct.pack(">BHHB", 8, height, width, 3) + bytes([1, across << 4 | down, 0, 2, 0x11, 1, 3, 0x11, 1])
-    scan = bytes([3, 1, 0x00, 2, 0x11, 3, 0x11, 0, 63, 0])
+    shapes = [(1, 1)] if len(factors) == 1 else factors  # a scan of one component goes block by block
+    most = (max(across for across, _ in shapes), max(down for _, down in shapes))
+    blocks = []
+    for number, (across, down) in enumerate(shapes):
+        sampled = _sampled(planes[number], most, (across, down))
+        blocks.append(_blocks(sampled, down, across, steps[min(number, 1)]))
+    frame = struct.pack(">BHHB", 8, *pixels.shape[:2], len(factors))
+    scan = bytes([len(factors)])
+    for number, (across, down) in enumerate(factors, start=1):
+        frame += bytes([number, across << 4 | down, min(number - 1, 1)])
+        scan += bytes([number, 0x00 if number == 1 else 0x11])
     header = [(0xDB, payload) for payload in quantisers] + [(0xC0, frame)]
-    header += [(0xC4, payload) for payload in tables] + [(0xDA, scan)]
+    header += [(0xC4, payload) for payload in tables]
+    if restart_interval:
+        header.append((0xDD, struct.pack(">H", restart_interval)))
+    header.append((0xDA, scan + bytes([0, 63, 0])))
+    codes = {number: dict(pairs) for number, pairs in huffman_codes(b"".join(tables)).items()}
     parts = [struct.pack(">BBH", 0xFF, marker, len(payload) + 2) + payload for marker, payload in header]
-    return b"\xff\xd8" + b"".join(parts) + _entropy_coded(blocks, _codes(b"".join(tables))) + b"\xff\xd9"
+    coded = _entropy_coded(blocks, codes, restart_interval)
+    return b"\xff\xd8" + b"".join(parts) + coded + b"\xff\xd9"
+
+
+@functools.cache
+def _tables(quality: int) -> tuple[list[bytes], list[bytes]]:
+    """The two quantization tables and the standard Huffman tables, as segments' payloads."""
+    template = list(segments(jpeg(np.zeros((8, 8, 3), np.uint8), subsampling="4:4:4", quality=quality)))
+    quantisers = b"".join(payload for marker, _, payload in template if marker == 0xDB)
+    return [quantisers[:65], quantisers[65:]], [payload for marker, _, payload in template if marker == 0xC4]
+
+
+def _sampled(plane: NDArray[np.float64], most: tuple[int, int], factors: tuple[int, int]) -> NDArray[np.float64]:
+    """A component's samples, filled up to whole units."""
+    height, width = plane.shape
+    rows, columns = -(-height // (8 * most[1])), -(-width // (8 * most[0]))
+    filled = np.pad(plane, ((0, rows * 8 * most[1] - height), (0, columns * 8 * most[0] - width)), mode="edge")
+    across, down = most[0] // factors[0], most[1] // factors[1]
+    high, wide = filled.shape[0] // down, filled.shape[1] // across
+    means: NDArray[np.float64] = filled.reshape(high, down, wide, across).mean((1, 3))
+    return means
 
 
 def _blocks(plane: NDArray[np.float64], down: int, across: int, steps: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -107,35 +151,48 @@ def _blocks(plane: NDArray[np.float64], down: int, across: int, steps: NDArray[n
     return np.rint(coefficients / steps).astype(np.int64)
 
 
-def _codes(tables: bytes) -> dict[int, dict[int, str]]:
-    """Of each Huffman table (class << 4 | number): symbol to code, as text of 0 and 1."""
-    found: dict[int, dict[int, str]] = {}
+def huffman_codes(tables: bytes) -> dict[int, list[tuple[int, str]]]:
+    """Of each Huffman table (class << 4 | number) in the payload of its segments: symbols with their codes, as text of
+    0 and 1. A table that is defined twice is the later one."""
+    found: dict[int, list[tuple[int, str]]] = {}
     while tables:
         counts, symbols = tables[1:17], iter(tables[17 : 17 + sum(tables[1:17])])
-        code, table = 0, found.setdefault(tables[0], {})
+        code, table = 0, found.setdefault(tables[0], [])
+        table.clear()
         for length, count in enumerate(counts, start=1):
             for _ in range(count):
-                table[next(symbols)] = f"{code:0{length}b}"
+                table.append((next(symbols), f"{code:0{length}b}"))
                 code += 1
             code <<= 1
         tables = tables[17 + sum(counts) :]
     return found
 
 
-def _entropy_coded(components: list[NDArray[np.int64]], codes: dict[int, dict[int, str]]) -> bytes:
-    bits: list[str] = []
-    before = [0] * len(components)
+def _entropy_coded(
+    components: list[NDArray[np.int64]], codes: dict[int, dict[int, str]], restart_interval: int
+) -> bytes:
     rows, columns = components[0].shape[:2]
-    for row in range(rows):
-        for column in range(columns):
-            for number, blocks in enumerate(components):
-                table = min(number, 1)
-                for block in blocks[row, column].tolist():
-                    bits += _block_bits(block, block[0] - before[number], codes[table], codes[0x10 | table])
-                    before[number] = block[0]
-    text = "".join(bits)
-    text += "1" * (-len(text) % 8)
-    return int(text, 2).to_bytes(len(text) // 8, "big").replace(b"\xff", b"\xff\x00")
+    units = rows * columns
+    flat = [blocks.reshape(units, -1, 64) for blocks in components]
+    interval = restart_interval or units
+    coded = b""
+    for begin in range(0, units, interval):
+        if begin:
+            coded += bytes([0xFF, 0xD0 + (begin // interval - 1) % 8])
+        text = "".join(_interval_bits([blocks[begin : begin + interval] for blocks in flat], codes))
+        text += "1" * (-len(text) % 8)
+        coded += int(text, 2).to_bytes(len(text) // 8, "big").replace(b"\xff", b"\xff\x00")
+    return coded
+
+
+def _interval_bits(components: list[NDArray[np.int64]], codes: dict[int, dict[int, str]]) -> Iterator[str]:
+    before = [0] * len(components)
+    for unit in range(len(components[0])):
+        for number, blocks in enumerate(components):
+            table = min(number, 1)
+            for block in blocks[unit].tolist():
+                yield from _block_bits(block, block[0] - before[number], codes[table], codes[0x10 | table])
+                before[number] = block[0]
 
 
 def _block_bits(block: list[int], difference: int, dc: dict[int, str], ac: dict[int, str]) -> Iterator[str]:
