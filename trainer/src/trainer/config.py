@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from trainer.checkpoint import CheckpointConfig
 from trainer.data.augment import AugmentConfig
+from trainer.data.cache import CacheConfig
 from trainer.data.loader import BadSamplePolicy
 from trainer.ema import EmaConfig
 from trainer.errors import ConfigError
@@ -42,6 +43,10 @@ class DataConfig:
     """Decoding threads of each process."""
     depth: int = 3
     """Batches in memory: one in use, the others being decoded ahead."""
+    cache: CacheConfig = field(default_factory=CacheConfig)
+    """Training shards of Cloud Storage, read ahead into a folder of this machine; off by default."""
+    loader: Literal["native", "reference"] = "native"
+    """`reference` decodes with Pillow in the training process: what the native loader is measured against."""
     log_samples: bool = False
     """Write each step's samples and their digest to samples.log."""
 
@@ -55,6 +60,12 @@ class DataConfig:
             "data.shuffle_window_shards",
             self.shuffle_window_shards,
             "give 0 (off) or more shards",
+        )
+        require(
+            self.loader == "native" or not self.cache.folder,
+            "data.cache.folder",
+            self.cache.folder,
+            "leave it empty: the reference loader reads where shards are",
         )
 
 
@@ -167,6 +178,7 @@ NEUTRAL = (
     "preset",
     "data.threads",
     "data.depth",
+    "data.cache.",
     "data.log_samples",
     "compute.torch_threads",
     "checkpoint.",
@@ -174,7 +186,7 @@ NEUTRAL = (
 )
 """Fields that a resumed run may change: they decide when and how fast, not what is learned."""
 
-LATER = {"data.subsample": 1.0}
+LATER = {"data.subsample": 1.0, "data.loader": "native"}
 """Fields that earlier versions did not have, with the value that means what those did: it is left out, so that their
 checkpoints fit as before."""
 

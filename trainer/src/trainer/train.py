@@ -19,6 +19,7 @@ from torch import Tensor
 from trainer.config import RunConfig
 from trainer.data.augment import augment_batch, augment_parameters
 from trainer.data.loader import BadSample, TrainBatch, TrainLoader
+from trainer.data.plain import PlainLoader
 from trainer.distributed import join, leave, on_leader
 from trainer.errors import TrainerError
 from trainer.evaluate import Pass, measure_rows
@@ -151,7 +152,8 @@ def _train(
 
 def _train_loader(run: Run, start_step: int) -> TrainLoader:
     config, plan = run.config, run.plan
-    return TrainLoader(
+    loader = TrainLoader if config.data.loader == "native" else PlainLoader
+    return loader(
         run.train_rows,
         order=run.order,
         batch_size=config.batch_size,
@@ -165,6 +167,7 @@ def _train_loader(run: Run, start_step: int) -> TrainLoader:
         start_step=start_step,
         stop_step=plan.total_steps,
         policy=config.data.bad_samples,
+        cache=config.data.cache,
     )
 
 

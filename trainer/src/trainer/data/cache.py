@@ -147,7 +147,9 @@ class ObjectCache:
         return sorted(found)
 
     def _make_room(self, size: int, besides: Path) -> bool:
-        files = [(size, path) for _, size, path in self._files() if path != besides]
+        if size > self._capacity:
+            return False
+        files = [(length, path) for _, length, path in self._files() if path != besides]
         excess = sum(length for length, _ in files) + size - self._capacity
         dead = [(length, path) for length, path in files if path.suffix == _PART]
         for length, path in dead + [file for file in files if file not in dead]:

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Ints = NDArray[np.int64]
+Work = native.Ticket | native.Done
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class _Pending:
     batch: TrainBatch
     start: int
     statuses: NDArray[np.uint8]
-    ticket: native.Ticket
+    ticket: Work
 
 
 class TrainLoader:
@@ -179,26 +180,26 @@ class TrainLoader:
             return True
         return self._shards.fetch(np.unique(self._rows.shard[samples]).tolist(), wait=not self._pending)
 
-    def _submit(self, epochs: Ints, samples: Ints, images: Any, statuses: NDArray[np.uint8]) -> native.Ticket:
-        places = self._rows.places(samples)
-        return self._submit_from(self._reader, places, epochs, samples, images, statuses)
+    def _submit(self, epochs: Ints, samples: Ints, images: Any, statuses: NDArray[np.uint8]) -> Work:
+        return self._start(self._reader, self._rows.places(samples), self._cuts(epochs, samples), images, statuses)
 
-    def _submit_from(
-        self,
-        reader: native.Reader,
-        places: native.Places,
-        epochs: Ints,
-        samples: Ints,
-        images: Any,
-        statuses: NDArray[np.uint8],
-    ) -> native.Ticket:
+    def _cuts(self, epochs: Ints, samples: Ints) -> native.Cuts:
         size = np.stack([self._rows.width[samples], self._rows.height[samples]], axis=1)
         known = np.maximum(size, 1)  # 0: no header could be read, and the decoder will say why
-        cuts = native.Cuts(
+        return native.Cuts(
             size,
             random_boxes(self._crop, self._seed, epochs, samples, known[:, 0], known[:, 1]),
             random_flips(self._crop, self._seed, epochs, samples),
         )
+
+    def _start(
+        self,
+        reader: native.Reader,
+        places: native.Places,
+        cuts: native.Cuts,
+        images: Any,
+        statuses: NDArray[np.uint8],
+    ) -> Work:
         return native.submit(
             self._pool,
             reader,
@@ -234,7 +235,7 @@ class TrainLoader:
             remedy="check the shard set",
         )
 
-    def _submit_one(self, epoch: int, sample: int, image: Any, statuses: NDArray[np.uint8]) -> native.Ticket:
+    def _submit_one(self, epoch: int, sample: int, image: Any, statuses: NDArray[np.uint8]) -> Work:
         epochs, samples = np.array([epoch]), np.array([sample])
         if self._shards is None:
             return self._submit(epochs, samples, image, statuses)
@@ -242,7 +243,7 @@ class TrainLoader:
         rows = self._rows
         path = self._shards.piece(int(rows.shard[sample]), int(rows.offset[sample]), int(rows.size[sample]))
         places = native.Places(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64), rows.size[samples])
-        return self._submit_from(native.open_reader([path]), places, epochs, samples, image, statuses)
+        return self._start(native.open_reader([path]), places, self._cuts(epochs, samples), image, statuses)
 
     def close(self) -> None:
         """Stop the threads; batches handed out stay valid as long as they are referred to."""

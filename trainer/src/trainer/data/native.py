@@ -16,6 +16,7 @@ from trainer.errors import SnapshotError, TrainerError
 __all__ = [
     "STATUSES",
     "Cuts",
+    "Done",
     "Normalisation",
     "Places",
     "Pool",
@@ -120,7 +121,14 @@ def submit(
         raise TrainerError(str(error)) from None
 
 
-def wait(ticket: Ticket) -> None:
+class Done:
+    """The ticket of work that was done before it was asked for."""
+
+    def wait(self) -> None:
+        """Nothing to wait for."""
+
+
+def wait(ticket: Ticket | Done) -> None:
     """Block until the ticket's work is done, letting Python's signal handlers run.
 
     Raises TrainerError in a process forked after the pool was opened.
