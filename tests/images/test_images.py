@@ -16,7 +16,7 @@ from overnight.images.keys import key_pair
 from overnight.images.reference import parse
 from overnight.images.registry import registry_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 SPEC = """\
 # Two replicas of the trainer, in the image that is pinned here.
@@ -79,9 +79,9 @@ def test_the_release_of_the_commit_names_the_digests_and_what_the_images_hold(
 
 
 def test_a_second_build_from_an_empty_store_gives_the_same_digests(house: House, images: dict[str, str]) -> None:
-    with house.timed("a second build of trainer-cpu and steps"):
-        again = house.build("store-b", "trainer-cpu", "steps")
-    assert again == {name: images[name] for name in ("trainer-cpu", "steps")}
+    with house.timed("a second build of trainer-cpu"):
+        again = house.build("store-b", "trainer-cpu")
+    assert again == {"trainer-cpu": images["trainer-cpu"]}
     shutil.rmtree(house.folder / "store-b", ignore_errors=True)
 
 
