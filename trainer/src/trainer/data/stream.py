@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Self
 
-from trainer.data.buffers import Allocate, PixelFormat, Reuse, numpy_memory
+from trainer.data.buffers import Allocate, PixelFormat, Reuse, Shape, numpy_memory
 from trainer.data.cache import CacheConfig
 from trainer.data.crops import CropConfig
 from trainer.data.loader import TrainBatch, TrainLoader
@@ -59,8 +59,8 @@ class InputStream:
             raise ConfigError(f"{epochs} epochs cannot be", where="epochs", remedy="give 1 or more, or None: no end")
         self._rows, self._batch_size, self._size, self._epochs, self._seed = rows, batch_size, size, epochs, seed
         self._rank, self._world_size, self._threads, self._depth = rank, world_size, threads, depth
-        self._pixels, self._crop = pixels or PixelFormat(), crop or CropConfig()
-        self._policy, self._allocate, self._reuse = policy or BadSamplePolicy(), allocate, reuse
+        self.pixels, self.reuse, self._crop = pixels or PixelFormat(), reuse, crop or CropConfig()
+        self._policy, self._allocate = policy or BadSamplePolicy(), allocate
         self._cache = cache
         self._order = Order(
             rows_count=len(rows),
@@ -71,6 +71,11 @@ class InputStream:
             shuffle_window_shards=shuffle_window_shards,
         )
         self._loader = self._open(0)
+
+    @property
+    def shape(self) -> Shape:
+        """Of every batch's images."""
+        return self.pixels.shape(self._batch_size // self._world_size, self._size)
 
     @property
     def steps_left(self) -> int | None:
@@ -126,9 +131,9 @@ class InputStream:
             stop_step=stop,
             policy=self._policy,
             origin=origin,
-            pixels=self._pixels,
+            pixels=self.pixels,
             allocate=self._allocate,
-            reuse=self._reuse,
+            reuse=self.reuse,
             cache=self._cache,
         )
 
