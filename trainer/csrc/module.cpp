@@ -18,6 +18,7 @@
 #include "module_transcode.hpp"
 #include "planar.hpp"
 #include "tar_index.hpp"
+#include "without_gil.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -51,10 +52,7 @@ public:
     // Python's signal handlers run while it waits: SIGTERM must not hang behind a slow disk.
     void wait() {
         while (!done_) {
-            {
-                const nb::gil_scoped_release release;
-                done_ = pool_->wait_for(*job_, std::chrono::milliseconds(50));
-            }
+            without_gil([&] { done_ = pool_->wait_for(*job_, std::chrono::milliseconds(50)); });
             if (!done_ && PyErr_CheckSignals() != 0) throw nb::python_error();
         }
         kept_.clear();
@@ -62,9 +60,10 @@ public:
 
 private:
     void finish() {
-        const nb::gil_scoped_release release;
-        while (!pool_->wait_for(*job_, std::chrono::milliseconds(1000))) {
-        }
+        without_gil([&] {
+            while (!pool_->wait_for(*job_, std::chrono::milliseconds(1000))) {
+            }
+        });
         done_ = true;
     }
 
@@ -199,10 +198,7 @@ std::vector<std::string> instruction_sets() {
 
 nb::tuple scan(const std::string& path) {
     TarIndex index;
-    {
-        const nb::gil_scoped_release release;
-        index = scan_tar(path);
-    }
+    without_gil([&] { index = scan_tar(path); });
     const std::size_t count = index.offsets.size();
     return nb::make_tuple(nb::bytes(index.names.data(), index.names.size()), numpy(index.name_ends.data(), {count}),
                           numpy(index.offsets.data(), {count}), numpy(index.sizes.data(), {count}), index.truncated);
@@ -219,6 +215,7 @@ std::vector<std::string> status_names() {
 
 NB_MODULE(_native, module) {
     using namespace overnight;
+    nb::set_leak_warnings(false);  // a thread that still waits when Python ends keeps its batch
     nb::exception<ForkError>(module, "ForkError", PyExc_RuntimeError);
     module.attr("STATUS_NAMES") = nb::cast(status_names());
 
@@ -249,10 +246,7 @@ NB_MODULE(_native, module) {
         .def("submit", &submit, "reader"_a, "file"_a, "offset"_a, "size"_a, "dimensions"_a, "boxes"_a, "flips"_a,
              "out"_a, "statuses"_a, nb::kw_only(), "exact"_a, "channels_last"_a, "mean"_a, "std"_a)
         .def("read_headers", &read_headers, "reader"_a, "file"_a, "offset"_a, "size"_a, "dimensions"_a, "statuses"_a)
-        .def("close", [](Pool& self) {
-            const nb::gil_scoped_release release;
-            self.threads->close();
-        });
+        .def("close", [](Pool& self) { without_gil([&] { self.threads->close(); }); });
     module.def("decode_region", &decode_region, "file"_a, "eighths"_a, "region"_a);
     module.def("own_planes", &own_planes, "file"_a, "side"_a, "instructions"_a);
     module.def("reference_planes", &reference_planes, "file"_a, "eighths"_a);

@@ -161,3 +161,18 @@ def test_numbers_of_threads_that_cannot_be_are_refused() -> None:
     for threads in (0, -1, 5000):
         with pytest.raises(TrainerError, match="threads"):
             native.open_pool(threads)
+
+
+def test_python_ends_while_another_thread_waits_for_a_batch(snapshot: Snapshot) -> None:
+    """As TensorFlow's threads do, which take batches ahead. Python unwinds such threads; C++ must bear it."""
+    program = PROGRAM.replace("import sys,", "import sys, threading, time,").replace(
+        "with train_loader(rows, steps=(0, int(sys.argv[3]))) as loader:",
+        "loader = train_loader(rows, steps=(0, 10**9), batch_size=800, size=lambda _: 600, threads=1)\n"
+        "threading.Thread(target=lambda: list(loader), daemon=True).start()\ntime.sleep(0.5)\nif False:",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(snapshot.folder), str(snapshot.folder.parent.parent / "shards"), "1"],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        timeout=60, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
