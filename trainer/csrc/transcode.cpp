@@ -116,6 +116,11 @@ bool equal(const JHUFF_TBL* a, const JHUFF_TBL* b) {
 bool has_standard_tables(const jpeg_decompress_struct& picture, const jpeg_compress_struct& standard) {
     for (int k = 0; k < picture.num_components; ++k) {
         const jpeg_component_info& info = picture.comp_info[k];
+        // A component in no scan has numbers that libjpeg left unset; one in progressive scans may have any for the
+        // kind of table that none of them used.
+        if (info.quant_table == nullptr || info.dc_tbl_no >= NUM_HUFF_TBLS || info.ac_tbl_no >= NUM_HUFF_TBLS) {
+            return false;
+        }
         const JHUFF_TBL* dc = picture.dc_huff_tbl_ptrs[info.dc_tbl_no];
         const JHUFF_TBL* ac = picture.ac_huff_tbl_ptrs[info.ac_tbl_no];
         if (!equal(dc, standard.dc_huff_tbl_ptrs[0]) && !equal(dc, standard.dc_huff_tbl_ptrs[1])) return false;
