@@ -12,15 +12,13 @@ extern const Kernels avx2_kernels;
 
 namespace {
 
-bool machine_has_avx2() {
 #if defined(OVERNIGHT_HAS_AVX2)
+bool machine_has_avx2() {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
            __builtin_cpu_supports("fma");
-#else
-    return false;
-#endif
 }
+#endif
 
 const Kernels& choose() {
     const char* forced = std::getenv("OVERNIGHT_SIMD");
