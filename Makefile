@@ -1,4 +1,4 @@
-.PHONY: help setup demo test infra-setup infra-test images-setup images-test synth plan-real lint format lock bench clean
+.PHONY: help setup demo test infra-setup infra-test images-setup images-test synth plan-real fuzz lint format lock bench clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -33,6 +33,9 @@ synth: infra-setup ## Write the stacks of CONFIG (default config/example.yaml) a
 plan-real: infra-setup ## Plan all stacks of CONFIG against its real project, and hold the plans against the policies
 	@scripts/plan-real $(or $(CONFIG),config/example.yaml)
 
+fuzz: setup ## Fuzz the readers of JPEG and tar files for SECONDS each (default 30), with sanitizers; needs clang
+	@scripts/fuzz $(SECONDS)
+
 lint: setup ## Formatting, ruff, mypy --strict, clang-format, warnings as errors
 	@.venv/bin/ruff format --check --quiet . && .venv/bin/ruff check --quiet .
 	@.venv/bin/mypy
@@ -40,7 +43,7 @@ lint: setup ## Formatting, ruff, mypy --strict, clang-format, warnings as errors
 
 format: setup ## Format the Python and C++ sources
 	@.venv/bin/ruff format . && .venv/bin/ruff check --fix .
-	@.venv/bin/clang-format -i trainer/csrc/*.cpp trainer/csrc/*.hpp
+	@.venv/bin/clang-format -i $$(find trainer/csrc -name '*.cpp' -o -name '*.hpp')
 
 lock: setup ## Resolve the dependencies again into requirements/lock.txt
 	@scripts/lock

@@ -1,10 +1,12 @@
 """Many small JPEG files: ordinary ones of every kind that the own decoder reads, and hostile ones made of them.
 
-`python tests/jpeg_corpus.py FOLDER [COUNT]` writes both kinds into a folder, as the fuzzer's seeds.
+`python tests/jpeg_corpus.py FOLDER [COUNT]` writes them as files, and tars of theirs: the fuzzer's seeds.
 """
 
+import io
 import struct
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -188,15 +190,47 @@ def damaged(contents: list[bytes], count: int, seed: int) -> Iterator[bytes]:
         yield bytes(content)
 
 
+def tars() -> Iterator[bytes]:
+    """Tar files of every format: long names, names beyond ASCII, links, folders, sizes beyond 8 GiB, cut ones."""
+    for form in (tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=form) as tar:
+            for name in (
+                "a.jpg",
+                "folder/" + "long/" * (20 if form == tarfile.USTAR_FORMAT else 60) + "b.jpg",
+                "ü.txt",
+            ):
+                info = tarfile.TarInfo(name)
+                info.size = len(name)
+                tar.addfile(info, io.BytesIO(name.encode()[: info.size]))
+            for kind in (tarfile.DIRTYPE, tarfile.SYMTYPE):
+                info = tarfile.TarInfo("other")
+                info.type, info.linkname = kind, "a.jpg"
+                tar.addfile(info)
+        yield buffer.getvalue()
+        yield buffer.getvalue()[:1700]
+    for size in (1 << 33, (1 << 62) + 5):
+        info = tarfile.TarInfo("large.bin")
+        info.size = size
+        for form in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
+            yield info.tobuf(form) + bytes(2048)
+
+
+def write(folder: Path, contents: list[bytes], ending: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, content in enumerate(contents):
+        (folder / f"{number:05d}.{ending}").write_bytes(content)
+
+
 def main() -> None:
     folder = Path(sys.argv[1])
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [content for _, content in ordinary(count)] + [content for _, content in hostile()]
-    files += [jpeg(picture(1, 40, 30), progressive=True), jpeg(Image.fromarray(picture(2, 20, 20)).convert("CMYK"))]
-    for number, content in enumerate(files):
-        (folder / f"{number:05d}.jpg").write_bytes(content)
-    print(f"{len(files)} files in {folder}")
+    others = [content for _, content in hostile()]
+    others += [jpeg(picture(1, 40, 30), progressive=True), jpeg(Image.fromarray(picture(2, 20, 20)).convert("CMYK"))]
+    write(folder / "ordinary", [content for _, content in ordinary(count)], "jpg")
+    write(folder / "hostile", others, "jpg")
+    write(folder / "tar", list(tars()), "tar")
+    print(f"{count} ordinary and {len(others)} other JPEG files in {folder}")
 
 
 if __name__ == "__main__":
