@@ -190,6 +190,13 @@ def damaged(contents: list[bytes], count: int, seed: int) -> Iterator[bytes]:
         yield bytes(content)
 
 
+def first_scan_only(progressive: bytes) -> bytes:
+    """The DC scan of a progressive file, which names tables that there are not for the AC coefficients."""
+    first = progressive.index(b"\xff\xda")
+    second = progressive.index(b"\xff\xc4", first)
+    return patched(progressive[:second] + b"\xff\xd9", 0xDA, 2, 0x0F)
+
+
 def tars() -> Iterator[bytes]:
     """Tar files of every format: long names, names beyond ASCII, links, folders, sizes beyond 8 GiB, cut ones."""
     for form in (tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
@@ -226,7 +233,8 @@ def main() -> None:
     folder = Path(sys.argv[1])
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 200
     others = [content for _, content in hostile()]
-    others += [jpeg(picture(1, 40, 30), progressive=True), jpeg(Image.fromarray(picture(2, 20, 20)).convert("CMYK"))]
+    progressive = jpeg(picture(1, 40, 30), progressive=True)
+    others += [progressive, first_scan_only(progressive), jpeg(Image.fromarray(picture(2, 20, 20)).convert("CMYK"))]
     write(folder / "ordinary", [content for _, content in ordinary(count)], "jpg")
     write(folder / "hostile", others, "jpg")
     write(folder / "tar", list(tars()), "tar")
