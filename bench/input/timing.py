@@ -1,0 +1,48 @@
+"""CPU seconds, in rotation: every contender once a round, the median of the rounds and their spread."""
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one sample: microseconds of CPU time (median), and (slowest - fastest) / median of the rounds."""
+
+    microseconds: float
+    spread: float
+
+
+@contextmanager
+def pinned(core: int | None) -> Iterator[None]:
+    """This process, and what it starts meanwhile, on one core; None: the last that it may use."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed) if core is None else core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def rotate(runs: Mapping[str, Run], count: int, rounds: int) -> dict[str, Cost]:
+    """Costs of runs that make `count` samples each. A first round warms up and does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(rounds + 1):
+        for name, run in runs.items():
+            before = time.process_time()
+            run()
+            if number:
+                seconds[name].append(time.process_time() - before)
+    return {name: cost(times, count) for name, times in seconds.items()}
+
+
+def cost(seconds: list[float], count: int) -> Cost:
+    """The cost of a sample, from the seconds that each round took for `count` of them."""
+    median = statistics.median(seconds)
+    spread = (max(seconds) - min(seconds)) / median if median else 0.0
+    return Cost(median / count * 1e6, spread)
