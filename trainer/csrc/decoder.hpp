@@ -1,5 +1,5 @@
-// The seam between "bytes of a picture" and "pixels of a region", for exact samples and for what the own decoder leaves:
-// libjpeg-turbo stands behind it (jpeg_decoder.hpp).
+// The seam between "bytes of a picture" and "pixels of a region", for exact samples and for what the own decoder
+// leaves: libjpeg-turbo stands behind it (jpeg_decoder.hpp).
 #pragma once
 
 #include <cstddef>
