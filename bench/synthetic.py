@@ -34,24 +34,29 @@ class _Picture:
 
 
 def write_synthetic(
-    folder: Path, *, images: int = 60, classes: tuple[str, ...] = ("bars", "checks", "dots"), seed: int = 0
+    folder: Path,
+    *,
+    images: int = 60,
+    classes: tuple[str, ...] = ("bars", "checks", "dots"),
+    seed: int = 0,
+    sides: tuple[int, int] = (40, 72),
 ) -> Synthetic:
     """Write `folder`/shards and `folder`/snapshots; of every ten images one validates and two test.
 
-    A function of its arguments: same arguments, same bytes.
+    `sides`: pixels, the second not included. A function of its arguments: same arguments, same bytes.
     """
-    pictures = sorted(_pictures(images, len(classes), seed), key=lambda picture: picture.key)
+    pictures = sorted(_pictures(images, len(classes), seed, sides), key=lambda picture: picture.key)
     places = _write_shards(folder / "shards" / "0001", pictures, per_shard=max(10, images // 4))
     return Synthetic(
         _write_snapshot(folder / "snapshots", folder / "shards", pictures, places, classes), folder / "shards"
     )
 
 
-def _pictures(images: int, classes: int, seed: int) -> Iterator[_Picture]:
+def _pictures(images: int, classes: int, seed: int, sides: tuple[int, int]) -> Iterator[_Picture]:
     random = np.random.default_rng(seed)
     for number in range(images):
         class_id = number % classes
-        width, height = (int(side) for side in random.integers(40, 72, 2))
+        width, height = (int(side) for side in random.integers(*sides, 2))
         buffer = io.BytesIO()
         Image.fromarray(_pattern(class_id, width, height, random)).save(buffer, "JPEG", quality=90)
         split = ("validation", "test", "test")[number // classes % 10] if number // classes % 10 < 3 else "train"

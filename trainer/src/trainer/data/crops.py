@@ -46,18 +46,16 @@ def random_boxes(
 
     A function of (seed, epoch, sample) and the picture's size alone.
     """
-    epochs, samples = np.asarray(epochs)[:, None], np.asarray(samples)[:, None]
+    epochs, samples = np.asarray(epochs)[:, None, None], np.asarray(samples)[:, None, None]
     width, height = widths.astype(np.float64)[:, None], heights.astype(np.float64)[:, None]
-    attempt = np.arange(_ATTEMPTS, dtype=np.int64)[None, :]
+    attempt, which = np.arange(_ATTEMPTS, dtype=np.int64)[:, None], np.arange(4, dtype=np.int64)
+    draws = np.moveaxis(uniform(seed, Purpose.CROP, epochs, samples, attempt, which), 2, 0)
 
-    def draw(which: int) -> NDArray[np.float64]:
-        return uniform(seed, Purpose.CROP, epochs, samples, attempt, which)
-
-    area = width * height * (config.scale_min + (config.scale_max - config.scale_min) * draw(0))
+    area = width * height * (config.scale_min + (config.scale_max - config.scale_min) * draws[0])
     low, high = math.log(config.ratio_min), math.log(config.ratio_max)
-    aspect = np.exp(low + (high - low) * draw(1))
+    aspect = np.exp(low + (high - low) * draws[1])
     w, h = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
-    left, top = np.floor(draw(2) * (width - w + 1)), np.floor(draw(3) * (height - h + 1))
+    left, top = np.floor(draws[2] * (width - w + 1)), np.floor(draws[3] * (height - h + 1))
     fits = (w > 0) & (w <= width) & (h > 0) & (h <= height)
     boxes = np.stack([left, top, left + w, top + h], axis=-1)
     first = boxes[np.arange(len(boxes)), np.argmax(fits, axis=1)]
