@@ -1,9 +1,11 @@
 """Beside other processes and libraries: forks, kills, signals, torch's DataLoader, a full /dev/shm."""
 
+import io
 import os
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -176,3 +178,30 @@ def test_python_ends_while_another_thread_waits_for_a_batch(snapshot: Snapshot) 
         timeout=60, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_two_threads_and_batches_of_64_large_samples_take_less_than_300_mb(tmp_path: Path) -> None:
+    """Proportional set size: also what the libraries take, without torch."""
+    with tarfile.open(tmp_path / "x.tar", "w") as tar:
+        for number in range(8):
+            for name, content in ((f"{number}.jpg", jpeg(picture(number, 500, 375))), (f"{number}.cls", b"1")):
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+    program = """
+import sys
+from pathlib import Path
+from trainer.data.buffers import PixelFormat
+from trainer.data.stream import InputStream
+from trainer.data.tars import open_tars
+rows = open_tars(Path(sys.argv[1])).rows
+with InputStream(rows, batch_size=64, size=224, threads=2, pixels=PixelFormat(number="float32")) as stream:
+    for _ in range(8):
+        next(stream)
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+print(next(line.split()[1] for line in lines if line.startswith("Pss:")))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], timeout=60, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 300_000
