@@ -22,7 +22,7 @@ app = typer.Typer(
 # One module a verb group; each has `register(app)`.
 VERBS = (
     *("import_", "shards", "snapshot", "image", "build", "pipeline", "job", "run", "model", "predict"),
-    *("lineage", "report", "demo", "vertex"),
+    *("lineage", "report", "demo", "vertex", "bench"),
 )
 
 for _verb in VERBS:

@@ -1,0 +1,1 @@
+"""How fast a team's own shards become training samples on its own machine: asked of the trainer, put into words."""

@@ -1,0 +1,1 @@
+"""Measures the input pipeline on a user's own shards and machine: `python -m trainer.bench_input`."""
