@@ -1,4 +1,4 @@
-.PHONY: help setup demo test infra-setup infra-test images-setup images-test synth plan-real fuzz lint format lock bench clean
+.PHONY: help setup demo test infra-setup infra-test images-setup images-test synth plan-real fuzz lint format lock bench-input bench-input-quick clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -35,6 +35,12 @@ plan-real: infra-setup ## Plan all stacks of CONFIG against its real project, an
 
 fuzz: setup ## Fuzz the readers of JPEG and tar files for SECONDS each (default 30), with sanitizers; needs clang
 	@scripts/fuzz $(SECONDS)
+
+bench-input-quick: setup ## The input pipeline beside Pillow, simplejpeg, OpenCV and torch, in under 3 minutes; fails when a bar is missed
+	@.venv/bin/python -m bench.input.run --quick
+
+bench-input: setup ## The input pipeline beside every peer (installs 10 GB into build/bench; about an hour)
+	@.venv/bin/python -m bench.input.run
 
 lint: setup ## Formatting, ruff, mypy --strict, clang-format, warnings as errors
 	@.venv/bin/ruff format --check --quiet . && .venv/bin/ruff check --quiet .
