@@ -39,8 +39,8 @@ class Size:
     workers: tuple[int, ...]
 
 
-QUICK = Size(corpus.QUICK, environments.QUICK, {"s": 48, "h": 24, "i": 32, "l": 16}, 5, 640, 3, (1,))
-FULL = Size(corpus.FULL, environments.FULL, {"s": 100, "h": 100, "i": 100, "l": 50}, 7, 2000, 5, (1, 2))
+QUICK = Size(corpus.QUICK, environments.QUICK, {"s": 56, "h": 28, "i": 42, "l": 26}, 5, 640, 3, (1,))
+FULL = Size(corpus.FULL, environments.FULL, {"s": 100, "h": 100, "i": 100, "l": 50}, 9, 2000, 5, (1, 2))
 
 
 def main() -> int:

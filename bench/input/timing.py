@@ -1,6 +1,7 @@
-"""CPU seconds, in rotation: every contender once a round, the median of the rounds and their spread."""
+"""CPU seconds: every contender once a round, in another order each time; the median of the rounds and their spread."""
 
 import os
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 Run = Callable[[], object]
+"""What is measured. A float that it returns is its own account of its CPU seconds."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,18 @@ def pinned(core: int | None) -> Iterator[None]:
 
 
 def rotate(runs: Mapping[str, Run], count: int, rounds: int) -> dict[str, Cost]:
-    """Costs of runs that make `count` samples each. A first round warms up and does not count."""
+    """Costs of runs that make `count` samples each. A first round warms up and does not count.
+
+    Who comes after whom changes from round to round: a contender's predecessor leaves its own data in the caches.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(rounds + 1):
-        for name, run in runs.items():
+        for name in random.Random(number).sample(list(runs), len(runs)):
             before = time.process_time()
-            run()
+            told = runs[name]()
+            passed = time.process_time() - before
             if number:
-                seconds[name].append(time.process_time() - before)
+                seconds[name].append(told if isinstance(told, float) else passed)
     return {name: cost(times, count) for name, times in seconds.items()}
 
 

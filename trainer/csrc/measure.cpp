@@ -1,6 +1,7 @@
 #include "measure.hpp"
 
 #include <ctime>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -27,9 +28,21 @@ double timed(const Pictures& pictures, std::uint8_t* statuses, Step step) {
     return thread_seconds() - before;
 }
 
+// Makers stay from call to call, as a loader's do: tables are built and memory is touched for the first time only once.
+PlanarMaker& planar_maker(const Kernels& kernels) {
+    thread_local std::map<const Kernels*, PlanarMaker> makers;
+    return makers.try_emplace(&kernels, kernels).first->second;
+}
+
+SampleMaker& sample_maker(const Kernels* own) {
+    thread_local std::map<const Kernels*, SampleMaker> makers;
+    const auto known = makers.find(own);
+    if (known != makers.end()) return known->second;
+    return makers.emplace(own, SampleMaker(std::make_unique<JpegDecoder>(), own)).first->second;
+}
+
 // Where each crop lies is found out beforehand: it belongs to the resampling.
-double decoding(const Kernels& kernels, const Pictures& pictures, int size, bool samples, std::uint8_t* statuses) {
-    PlanarMaker maker(kernels);
+double decoding(PlanarMaker& maker, const Pictures& pictures, int size, bool samples, std::uint8_t* statuses) {
     std::vector<PlanarMaker::Window> windows(pictures.count);
     std::vector<std::optional<Status>> found(pictures.count);
     for (std::size_t i = 0; i < pictures.count; ++i) {
@@ -41,9 +54,8 @@ double decoding(const Kernels& kernels, const Pictures& pictures, int size, bool
     });
 }
 
-double rendering(const Kernels& kernels, const Pictures& pictures, const Output& output, std::uint8_t* out,
+double rendering(PlanarMaker& maker, const Pictures& pictures, const Output& output, std::uint8_t* out,
                  std::size_t bytes, std::uint8_t* statuses) {
-    PlanarMaker maker(kernels);
     return timed(pictures, statuses, [&](std::size_t i) {
         return maker.make(pictures.file(i), pictures.cut(i), output, out == nullptr ? nullptr : out + i * bytes);
     });
@@ -60,16 +72,17 @@ double measure(Part part, const Kernels& kernels, const Pictures& pictures, cons
                std::uint8_t* statuses) {
     const auto side = static_cast<std::size_t>(output.size);
     const std::size_t bytes = side * side * 3 * bytes_of(output.number);
+    PlanarMaker& own = planar_maker(kernels);
     switch (part) {
-        case Part::entropy: return decoding(kernels, pictures, output.size, false, statuses);
-        case Part::planes: return decoding(kernels, pictures, output.size, true, statuses);
-        case Part::pixels: return rendering(kernels, pictures, output, nullptr, 0, statuses);
-        case Part::sample: return rendering(kernels, pictures, output, out, bytes, statuses);
+        case Part::entropy: return decoding(own, pictures, output.size, false, statuses);
+        case Part::planes: return decoding(own, pictures, output.size, true, statuses);
+        case Part::pixels: return rendering(own, pictures, output, nullptr, 0, statuses);
+        case Part::sample: return rendering(own, pictures, output, out, bytes, statuses);
         case Part::libjpeg:
         case Part::exact: break;
     }
     const Precision precision = part == Part::exact ? Precision::exact : Precision::fast;
-    SampleMaker maker(std::make_unique<JpegDecoder>(), part == Part::exact ? &kernels : nullptr);
+    SampleMaker& maker = sample_maker(part == Part::exact ? &kernels : nullptr);
     return timed(pictures, statuses, [&](std::size_t i) {
         return std::optional(maker.make(pictures.file(i), pictures.cut(i), precision, output, out + i * bytes));
     });

@@ -59,11 +59,18 @@ def test_loaders_are_compared_by_their_cpu_time_with_one_worker() -> None:
     assert loaders.second_thread() == pytest.approx(1.9)
 
 
-def test_every_contender_runs_once_a_round_in_rotation() -> None:
+def test_every_contender_runs_once_a_round_in_changing_order() -> None:
     calls: list[str] = []
-    costs = rotate({name: lambda name=name: calls.append(name) for name in "ab"}, count=1, rounds=3)
-    assert calls == list("ab") * 4  # one round more than counted
-    assert set(costs) == {"a", "b"}
+    costs = rotate({name: lambda name=name: calls.append(name) for name in "abcd"}, count=1, rounds=3)
+    orders = ["".join(calls[start : start + 4]) for start in range(0, len(calls), 4)]
+    assert len(orders) == 4  # one round more than counted
+    assert {"".join(sorted(order)) for order in orders} == {"abcd"}
+    assert len(set(orders)) > 1
+    assert set(costs) == set("abcd")
+
+
+def test_a_contender_may_tell_its_own_seconds() -> None:
+    assert rotate({"a": lambda: 2.0}, count=4, rounds=3)["a"] == Cost(0.5e6, 0.0)
 
 
 def test_a_cost_is_a_median_with_its_spread() -> None:

@@ -54,37 +54,43 @@ def work_of(
     return Work(tuple(files), boxes, random_flips(crop, seed, epochs, samples), size)
 
 
-def runner(work: Work, part: str) -> Callable[[], list[str]]:
-    """A part of the work (`measure` in csrc/measure.hpp) on all files; the status of each, "ok" or why not."""
+def runner(work: Work, part: str) -> Callable[[], tuple[float, list[str]]]:
+    """A part of the work (`measure` in csrc/measure.hpp) on all files: CPU seconds, and the status of each, "ok" or
+    why not."""
     size = np.array([len(file) for file in work.files], np.int64)
     data = np.frombuffer(b"".join(work.files), np.uint8)
     offset = np.cumsum(size) - size
     out = np.zeros((len(work), 3, work.size, work.size), np.uint8)
     statuses = np.zeros(len(work), np.uint8)
 
-    def run() -> list[str]:
-        _native.measure(
+    def run() -> tuple[float, list[str]]:
+        seconds = _native.measure(
             *(part, data, offset, size, work.boxes, work.flips, out, statuses),
             instructions=_native.INSTRUCTION_SETS[-1],
             mean=(0.0, 0.0, 0.0),
             std=(1.0, 1.0, 1.0),
         )
-        return [native.STATUSES[status] for status in statuses]
+        return seconds, [native.STATUSES[status] for status in statuses]
 
     return run
 
 
-def rotate(runs: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, float]:
-    """Median CPU seconds of each, run in rotation for about `seconds`, after a round that does not count."""
+def seconds_of(work: Work, part: str) -> Callable[[], float]:
+    """The same, without the statuses."""
+    run = runner(work, part)
+    return lambda: run()[0]
+
+
+def rotate(runs: Mapping[str, Callable[[], float]], seconds: float) -> dict[str, float]:
+    """Medians of what the runs return, in rotation for about `seconds`, after a round that does not count."""
     until = time.monotonic() + seconds
     taken: dict[str, list[float]] = {name: [] for name in runs}
     number = 0
     while number <= LEAST_ROUNDS or time.monotonic() < until:
         for name, run in runs.items():
-            before = time.process_time()
-            run()
+            result = run()
             if number:
-                taken[name].append(time.process_time() - before)
+                taken[name].append(result)
         number += 1
     return {name: statistics.median(times) for name, times in taken.items()}
 
@@ -106,7 +112,7 @@ class Steps:
 
 def steps(work: Work, seconds: float) -> Steps:
     """Of files that the own decoder reads. Each step's cost is what it adds to those before it."""
-    median = rotate({part: runner(work, part) for part in _STEPS}, seconds)
+    median = rotate({part: seconds_of(work, part) for part in _STEPS}, seconds)
     upto = [0.0, *(median[part] * 1e6 / len(work) for part in _STEPS)]
     # A step may come out below nothing where other programs disturb the measurement.
     entropy, transform, resample, finish = (max(0.0, b - a) for a, b in itertools.pairwise(upto))
@@ -115,4 +121,4 @@ def steps(work: Work, seconds: float) -> Steps:
 
 def libjpeg_microseconds(work: Work, seconds: float) -> float:
     """Of a whole sample by libjpeg's way."""
-    return rotate({"libjpeg": runner(work, "libjpeg")}, seconds)["libjpeg"] * 1e6 / len(work)
+    return rotate({"libjpeg": seconds_of(work, "libjpeg")}, seconds)["libjpeg"] * 1e6 / len(work)

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from trainer import _native
-from trainer.bench_input.costs import Work, rotate, runner, work_of
+from trainer.bench_input.costs import Work, rotate, runner, seconds_of, work_of
 from trainer.data.crops import CropConfig
 
 SHORTER_SIDE = 384
@@ -69,18 +69,13 @@ def _compare(name: str, before: Work, files: Sequence[bytes], seconds: float, af
     return Lever(name, costs["before"] / costs["after"], sizes[1] / sizes[0], len(before))
 
 
-def _as_trained(work: Work) -> Callable[[], None]:
+def _as_trained(work: Work) -> Callable[[], float]:
     """Each file by the decoder that training takes for it."""
-    statuses = runner(work, "sample")()
+    _, statuses = runner(work, "sample")()
     own = [i for i, status in enumerate(statuses) if status == "ok"]
     left = [i for i, status in enumerate(statuses) if status != "ok"]
-    runs = [runner(work.take(some), part) for some, part in ((own, "sample"), (left, "libjpeg")) if some]
-
-    def run() -> None:
-        for one in runs:
-            one()
-
-    return run
+    runs = [seconds_of(work.take(some), part) for some, part in ((own, "sample"), (left, "libjpeg")) if some]
+    return lambda: sum(run() for run in runs)
 
 
 def median_shorter_side(width: Sequence[int], height: Sequence[int]) -> float:

@@ -37,13 +37,13 @@ def answer(drawn: Drawn, question: Question) -> dict[str, Any]:
     """Everything, as JSON. Raises SnapshotError where no drawn picture can be decoded."""
     rows = drawn.rows
     work = work_of(drawn.files, rows.width, rows.height, question.crop, question.size, question.seed)
-    statuses = costs.runner(work, "libjpeg")()
+    _, statuses = costs.runner(work, "libjpeg")()
     good = [i for i, status in enumerate(statuses) if status == "ok"]
     bad = Counter(status for status in statuses if status != "ok")
     if not good:
         raise SnapshotError(f"none of {len(drawn)} pictures can be decoded ({bad.most_common(1)[0][0]})")
     usable = work.take(good)
-    own_statuses = costs.runner(usable, "entropy")()
+    _, own_statuses = costs.runner(usable, "entropy")()
     own = [i for i, status in enumerate(own_statuses) if status == "ok"]
     left = [i for i, status in enumerate(own_statuses) if status != "ok"]
     core = _core(usable, own, left, 0.4 * question.seconds)
