@@ -93,7 +93,7 @@ std::unique_ptr<Ticket> submit(Pool& pool, const Reader& reader, const Array<con
                                const Array<const std::int64_t, 1>& offset, const Array<const std::int64_t, 1>& size,
                                const Array<const std::int32_t, 2>& dimensions, const Array<const double, 2>& boxes,
                                const Array<const std::uint8_t, 1>& flips, nb::object out,
-                               const Array<std::uint8_t, 1>& statuses, bool exact, bool channels_last,
+                               const Array<std::uint8_t, 1>& statuses, bool exact, bool planar, bool channels_last,
                                std::array<float, 3> mean, std::array<float, 3> std) {
     Batch batch;
     batch.places = places_of(reader, file, offset, size);
@@ -104,7 +104,7 @@ std::unique_ptr<Ticket> submit(Pool& pool, const Reader& reader, const Array<con
     batch.dimensions = dimensions.data();
     batch.boxes = boxes.data();
     batch.flips = flips.data();
-    batch.precision = exact ? Precision::exact : Precision::fast;
+    batch.precision = exact ? Precision::exact : planar ? Precision::fast : Precision::fast_rgb;
     batch.output = output_of(out, count, channels_last, mean, std);
     batch.out = nb::cast<nb::ndarray<>>(out).data();
     batch.statuses = statuses.data();
@@ -244,7 +244,7 @@ NB_MODULE(_native, module) {
             "threads"_a)
         .def_prop_ro("threads", [](const Pool& self) { return self.threads->threads(); })
         .def("submit", &submit, "reader"_a, "file"_a, "offset"_a, "size"_a, "dimensions"_a, "boxes"_a, "flips"_a,
-             "out"_a, "statuses"_a, nb::kw_only(), "exact"_a, "channels_last"_a, "mean"_a, "std"_a)
+             "out"_a, "statuses"_a, nb::kw_only(), "exact"_a, "planar"_a, "channels_last"_a, "mean"_a, "std"_a)
         .def("read_headers", &read_headers, "reader"_a, "file"_a, "offset"_a, "size"_a, "dimensions"_a, "statuses"_a)
         .def("close", [](Pool& self) { without_gil([&] { self.threads->close(); }); });
     module.def("decode_region", &decode_region, "file"_a, "eighths"_a, "region"_a);

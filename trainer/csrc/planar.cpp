@@ -7,11 +7,8 @@
 namespace overnight {
 namespace {
 
-// A component's box, made smaller in the DCT, stays at least as large as the target; of small targets twice as large.
-// Those are cut from small pictures, where there is little to save and what the box filter loses shows.
-constexpr int small_target = 128;
-
-double oversampling(int size) { return size < small_target ? 2.0 : 1.0; }
+// A component's box, made smaller in the DCT, stays at least as large as the target.
+constexpr double oversampling = 1.0;
 
 // Samples behind a plane that vector loads may touch.
 constexpr std::size_t beyond = 64;
@@ -27,7 +24,7 @@ int samples_along(int length, int factor, int most, int side) {
 
 int side_for(double shorter, int size) {
     for (const int side : {1, 2, 4}) {
-        if (shorter * side / 8 >= oversampling(size) * size) return side;
+        if (shorter * side / 8 >= oversampling * size) return side;
     }
     return 8;
 }

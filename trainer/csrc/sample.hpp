@@ -11,9 +11,9 @@
 namespace overnight {
 
 // exact: full-size decode and float arithmetic, for evaluation and prediction.
-// fast: for training. The own decoder's planes where it reads the file (planar.hpp); libjpeg's colours, DCT-scaled
-// where the box is at least twice the target, where not. 16-bit arithmetic.
-enum class Precision : std::uint8_t { exact, fast };
+// fast: for training. The own decoder's planes where it reads the file (planar.hpp), fast_rgb where not.
+// fast_rgb: libjpeg's colours, DCT-scaled where the box is at least twice the target. Both in 16-bit arithmetic.
+enum class Precision : std::uint8_t { exact, fast, fast_rgb };
 
 struct Box {
     double left = 0;

@@ -32,6 +32,9 @@ UNKNOWN_REFERENCE = warning(
     "0 rule 17; API v1 protobuf (ContainerSpec)",
 )
 
+ALLOWED = (VARIABLE, "OVERNIGHT_DECODER", "OVERNIGHT_SIMD")
+"""The image may be repeated (rules.image_variable); the other two tell the trainer's native extension to leave pictures
+to libjpeg, and to use plain instructions."""
 RESERVED = re.compile(r"OVERNIGHT_.*|AIP_.*|CLOUD_ML_.*|CLUSTER_SPEC|TF_CONFIG|TPU_CONFIG|TPU_NODE_NAME")
 """Names that Vertex AI or Overnight set."""
 RANKS = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "LOCAL_RANK", "NODE_RANK", "LOCAL_WORLD_SIZE")
@@ -68,7 +71,7 @@ def names(job: JobView, context: Context) -> Iterator[Finding]:
 def _name(job: JobView, name: str, where: FieldPath) -> Iterator[Finding]:
     if not _NAME.fullmatch(name):
         yield ENV_NAME.at(where, f"{name!r} is not a variable's name", "use letters, digits and _")
-    elif RESERVED.fullmatch(name) and name != VARIABLE:  # that one may repeat the image: rules.image_variable
+    elif RESERVED.fullmatch(name) and name not in ALLOWED:
         reason = "Vertex AI sets it for each replica, in its own words"
         if name.startswith("OVERNIGHT_"):
             reason = "Overnight sets it"

@@ -37,6 +37,7 @@ class Pool:
         statuses: NDArray[np.uint8],
         *,
         exact: bool,
+        planar: bool,
         channels_last: bool,
         mean: Sequence[float],
         std: Sequence[float],

@@ -25,7 +25,7 @@ class Lever:
     name: str
     gain: float
     bytes: float
-    pictures: int
+    images: int
 
 
 def restart_markers(work: Work, seconds: float) -> Lever | None:

@@ -56,7 +56,7 @@ def answer(drawn: Drawn, question: Question) -> dict[str, Any]:
         "fallback": dict(Counter(why_left_to_libjpeg(usable.files[i]) for i in left)),
         **core,
         "levers": _levers(usable, question),
-        **_loader(drawn, question, core["pictures_per_second_core"]),
+        **_loader(drawn, question, core["images_per_second_core"]),
     }
 
 
@@ -65,7 +65,7 @@ def _sample(drawn: Drawn, good: list[int]) -> dict[str, Any]:
     pixels = sum(int(rows.width[i]) * int(rows.height[i]) for i in good)
     size = sum(len(drawn.files[i]) for i in good)
     return {
-        "pictures": len(drawn),
+        "images": len(drawn),
         "shards": drawn.shards,
         "mean_bytes": size / len(good),
         "mean_pixels": pixels / len(good),
@@ -82,7 +82,7 @@ def _core(work: Work, own: list[int], left: list[int], seconds: float) -> dict[s
     fallback = costs.libjpeg_microseconds(work.take(left), seconds * len(left) / len(work)) if left else 0.0
     total = len(own) * (steps.total if steps else 0.0) + len(left) * fallback
     return {
-        "pictures_per_second_core": 1e6 * len(work) / total,
+        "images_per_second_core": 1e6 * len(work) / total,
         "steps_us": asdict(steps) if steps else None,
         "floor_share": steps.entropy / steps.total if steps else None,
         "fallback_us": fallback if left else None,
@@ -106,14 +106,14 @@ def _loader(drawn: Drawn, question: Question, core: float) -> dict[str, Any]:
     seconds = 0.15 * question.seconds
     arguments = (drawn.rows, question.size, question.crop, question.threads)
     alone = feeding.feed(*arguments, None, seconds)
-    loader = {"threads": question.threads, "pictures_per_second": alone.pictures_per_second}
+    loader = {"threads": question.threads, "images_per_second": alone.pictures_per_second}
     if question.rate is None:
         return {"loader": loader, "accelerator": None}
     fed = feeding.feed(*arguments, question.rate, seconds)
     return {
         "loader": loader,
         "accelerator": {
-            "pictures_per_second": question.rate,
+            "images_per_second": question.rate,
             "exposed_wait": fed.waiting,
             "cores_needed": math.ceil(question.rate * _OVERHEAD / core),
             "cores_here": len(os.sched_getaffinity(0)),

@@ -89,6 +89,7 @@ def submit(
     statuses: NDArray[np.uint8],
     *,
     exact: bool,
+    planar: bool = True,
     channels_last: bool = False,
     normalisation: Normalisation | None = None,
 ) -> Ticket:
@@ -96,8 +97,9 @@ def submit(
 
     `out` is memory of the host that shows itself by DLPack or the buffer protocol, C-contiguous: uint8, float32,
     float16, bfloat16, or uint16 for the bits of bfloat16, which numpy lacks. Both belong to the threads until the
-    ticket's `wait` returns. `exact` decodes at full size with float arithmetic; otherwise pictures at least twice as
-    large as needed are decoded at a smaller scale, in 16-bit arithmetic. A sample whose status is not 0 is all zeros.
+    ticket's `wait` returns. `exact` decodes at full size with float arithmetic; otherwise pictures much larger than
+    needed are decoded at a smaller scale, in 16-bit arithmetic, and `planar` lets the own decoder take what it reads
+    (docs/native.md). A sample whose status is not 0 is all zeros.
     Raises ValueError for arrays that do not fit together, TrainerError in a process forked after the pool was opened.
     """
     normalisation = normalisation or Normalisation()
@@ -113,6 +115,7 @@ def submit(
             out,
             statuses,
             exact=exact,
+            planar=planar,
             channels_last=channels_last,
             mean=normalisation.mean,
             std=normalisation.std,

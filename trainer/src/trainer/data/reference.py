@@ -11,8 +11,6 @@ from trainer import _native
 from trainer.data.native import Normalisation
 
 Floats = NDArray[np.float64]
-SMALL_TARGET = 128
-"""Pixels; below, the DCT makes no picture smaller than twice the target."""
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels of the picture."""
 
@@ -63,13 +61,11 @@ def planar_sample(content: bytes, box: Box, size: int, *, flip: bool = False) ->
 
 
 def dct_side(shorter: float, size: int) -> int:
-    """Samples a side that a block of 8 is decoded to: as few as leave the box's shorter side no shorter than `size`,
-    or than twice that where it is a small one.
+    """Samples a side that a block of 8 is decoded to: as few as leave the box's shorter side no shorter than `size`.
 
     `shorter` is that side in samples of the component at full size.
     """
-    least = size if size >= SMALL_TARGET else 2 * size
-    return next((side for side in (1, 2, 4) if shorter * side / 8 >= least), 8)
+    return next((side for side in (1, 2, 4) if shorter * side / 8 >= size), 8)
 
 
 def decode_plane(content: bytes, component: int, side: int) -> Floats:
