@@ -20,7 +20,7 @@ class _Part(BaseModel):
 class Sample(_Part):
     """What was drawn: pictures, of so many shards; bytes and pixels are means, `shorter_side` is a median."""
 
-    pictures: int
+    images: int
     shards: int
     mean_bytes: float
     mean_pixels: float
@@ -49,20 +49,20 @@ class Lever(_Part):
     name: Literal["restart-markers", "shorter-side"]
     gain: float
     bytes: float
-    pictures: int
+    images: int
 
 
 class LoaderRate(_Part):
     """The loader at its own pace."""
 
     threads: int
-    pictures_per_second: float
+    images_per_second: float
 
 
 class Accelerator(_Part):
-    """Beside an accelerator that takes `pictures_per_second`: share of the time that it waits."""
+    """Beside an accelerator that takes `images_per_second`: share of the time that it waits."""
 
-    pictures_per_second: float
+    images_per_second: float
     exposed_wait: float
     cores_needed: int
     cores_here: int
@@ -77,7 +77,7 @@ class Measurement(_Part):
     instructions: str
     bad: Mapping[str, int]
     fallback: Mapping[str, int]
-    pictures_per_second_core: float
+    images_per_second_core: float
     steps_us: Steps | None
     floor_share: float | None
     fallback_us: float | None
@@ -109,7 +109,7 @@ def advice(found: Measurement) -> list[str]:
     left = sum(found.fallback.values())
     if left:
         kinds = ", ".join(found.fallback)
-        share = left / found.sample.pictures
+        share = left / found.sample.images
         sentences.append(
             f"{share:.0%} of the images are left to libjpeg ({kinds}); "
             "`overnight shards build` rewrites those that it can."

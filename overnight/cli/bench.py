@@ -86,22 +86,22 @@ def _show(found: "Measurement") -> None:
 
     sample = found.sample
     console.print(
-        f"{sample.pictures:,} images drawn from {sample.shards:,} shards: {sample.mean_bytes / 1000:,.1f} kB and "
+        f"{sample.images:,} images drawn from {sample.shards:,} shards: {sample.mean_bytes / 1000:,.1f} kB and "
         f"{sample.mean_pixels / 1e6:.2f} megapixels each, {sample.bits_per_pixel:.2f} bits a pixel."
     )
     table = Table(show_header=False)
-    table.add_row(f"images/s a core, {found.size} pixels", f"{found.pictures_per_second_core:,.0f}")
+    table.add_row(f"images/s a core, {found.size} pixels", f"{found.images_per_second_core:,.0f}")
     if found.floor_share is not None:
         table.add_row("of it entropy decoding, the floor", f"{found.floor_share:.0%}")
     if found.steps_us is not None:
         shares = found.steps_us.shares()
         table.add_row("where the time goes", ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
-    table.add_row("left to libjpeg", _counted(found.fallback, sample.pictures))
-    table.add_row("cannot be decoded", _counted(found.bad, sample.pictures))
-    table.add_row(f"the loader, {found.loader.threads} threads", f"{found.loader.pictures_per_second:,.0f} images/s")
+    table.add_row("left to libjpeg", _counted(found.fallback, sample.images))
+    table.add_row("cannot be decoded", _counted(found.bad, sample.images))
+    table.add_row(f"the loader, {found.loader.threads} threads", f"{found.loader.images_per_second:,.0f} images/s")
     if found.accelerator is not None:
         asked = found.accelerator
-        table.add_row(f"waiting, at {asked.pictures_per_second:,.0f} images/s", f"{asked.exposed_wait:.1%} of the time")
+        table.add_row(f"waiting, at {asked.images_per_second:,.0f} images/s", f"{asked.exposed_wait:.1%} of the time")
         table.add_row("cores needed for that", f"{asked.cores_needed} (here: {asked.cores_here})")
     console.print(table)
     for sentence in advice(found):

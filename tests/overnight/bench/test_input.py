@@ -1,8 +1,9 @@
 import json
+from pathlib import Path
 
 import pytest
 
-from overnight.bench.input import Measurement, advice, read
+from overnight.bench.input import Accelerator, LoaderRate, Measurement, Sample, advice, read
 from overnight.errors import OvernightError
 
 
@@ -11,7 +12,7 @@ def measurement(**changes: object) -> Measurement:
     value = {
         "format": "overnight.bench-input/1",
         "sample": {
-            "pictures": 100,
+            "images": 100,
             "shards": 2,
             "mean_bytes": 1e5,
             "mean_pixels": 2e5,
@@ -22,23 +23,23 @@ def measurement(**changes: object) -> Measurement:
         "instructions": "avx2",
         "bad": {},
         "fallback": {},
-        "pictures_per_second_core": 2000.0,
+        "images_per_second_core": 2000.0,
         "steps_us": {"entropy": 300.0, "transform": 50.0, "resample": 100.0, "finish": 50.0},
         "floor_share": 0.6,
         "fallback_us": None,
         "levers": [],
-        "loader": {"threads": 2, "pictures_per_second": 3900.0},
+        "loader": {"threads": 2, "images_per_second": 3900.0},
         "accelerator": None,
     }
     return read(json.dumps({**value, **changes}))
 
 
 def accelerator(**changes: object) -> dict[str, object]:
-    return {"pictures_per_second": 5000.0, "exposed_wait": 0.2, "cores_needed": 3, "cores_here": 2, **changes}
+    return {"images_per_second": 5000.0, "exposed_wait": 0.2, "cores_needed": 3, "cores_here": 2, **changes}
 
 
 def lever(name: str, gain: float, size: float) -> dict[str, object]:
-    return {"name": name, "gain": gain, "bytes": size, "pictures": 50}
+    return {"name": name, "gain": gain, "bytes": size, "images": 50}
 
 
 def test_where_nothing_is_to_be_gained_one_sentence_says_so() -> None:
@@ -84,3 +85,11 @@ def test_shares_of_the_steps_add_up() -> None:
 def test_another_format_is_one_sentence(text: str) -> None:
     with pytest.raises(OvernightError, match=r"answers in another format; install the two packages from one checkout"):
         read(text)
+
+
+def test_every_field_is_explained_in_formats_md() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text()
+    section = page.split("## Measurement of an input pipeline")[1].split("\n## ")[0]
+    fields = {*Measurement.model_fields, *Sample.model_fields, *Accelerator.model_fields, *LoaderRate.model_fields}
+    assert {name for name in fields if name not in section} == set()
+    assert measurement().format in section

@@ -35,12 +35,12 @@ def test_the_answer_accounts_for_every_picture(shards: Path, capsys: pytest.Capt
     assert main([str(shards), "--size", "64", "--seconds", "1", "--rate", "50", "--threads", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["format"] == "overnight.bench-input/1"
-    assert found["sample"]["pictures"] == 16
+    assert found["sample"]["images"] == 16
     assert found["fallback"] == {"progressive": 2}
     assert found["bad"] == {"truncated": 1, "not-a-jpeg": 1}
     assert found["floor_share"] == pytest.approx(found["steps_us"]["entropy"] / sum(found["steps_us"].values()))
     own, left = sum(found["steps_us"].values()), found["fallback_us"]
-    assert found["pictures_per_second_core"] == pytest.approx(14e6 / (12 * own + 2 * left))
+    assert found["images_per_second_core"] == pytest.approx(14e6 / (12 * own + 2 * left))
     assert [lever["name"] for lever in found["levers"]] == ["restart-markers"]  # too small to be made smaller
     assert found["accelerator"]["cores_needed"] >= 1
     assert 0 <= found["accelerator"]["exposed_wait"] <= 1
@@ -107,7 +107,7 @@ def test_a_mistake_in_the_arguments_is_one_sentence(arguments: list[str], senten
 
 def test_a_step_and_a_batch_make_a_rate(shards: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(shards), "--size", "32", "--seconds", "1", "--step-ms", "320", "--batch", "64"])
-    assert json.loads(capsys.readouterr().out)["accelerator"]["pictures_per_second"] == pytest.approx(200)
+    assert json.loads(capsys.readouterr().out)["accelerator"]["images_per_second"] == pytest.approx(200)
 
 
 def test_the_preset_gives_the_size(shards: Path, capsys: pytest.CaptureFixture[str]) -> None:
