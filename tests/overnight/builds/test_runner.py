@@ -328,8 +328,8 @@ def test_docker_is_podman(house: House, monkeypatch: pytest.MonkeyPatch) -> None
         )
     )
     assert calls.read_text().splitlines() == [
-        "podman build --format=oci --identity-label=false --http-proxy=false --layers=false --file=Dockerfile --timestamp=0 "
-        "--build-arg=SOURCE_DATE_EPOCH=0 --tag=localhost:5005/images/a:1 .",
+        "podman build --format=oci --identity-label=false --http-proxy=false --layers=false --file=Dockerfile "
+        "--timestamp=0 --build-arg=SOURCE_DATE_EPOCH=0 --tag=localhost:5005/images/a:1 .",
         f"podman run --http-proxy=false --read-only-tmpfs=false --label=dev.overnight.build={BUILD_ID} --rm "
         "--network=none --read-only x:1 true",
     ]

@@ -203,7 +203,8 @@ def test_a_day_may_stand_in_quotes(tmp_path: Path, day: str) -> None:
         (
             "allowed_registries: []",
             "allowed_registries: [us-docker.pkg.dev]",
-            "allowed_registries[0]: 'us-docker.pkg.dev' does not fit; give a host and at least the first part of a path",
+            "allowed_registries[0]: 'us-docker.pkg.dev' does not fit; give a host and at least the first part of"
+            " a path",
         ),
         (
             "allowed_registries: []",
