@@ -106,12 +106,11 @@ def read(text: str) -> Measurement:
 def advice(found: Measurement) -> list[str]:
     """What to do, one sentence each, the most useful first; a single one where nothing is to be gained."""
     sentences = [*_accelerator(found), *_levers(found)]
-    left = sum(found.fallback.values())
+    left = {why: count for why, count in found.fallback.items() if not why.startswith("samples below")}
     if left:
-        kinds = ", ".join(found.fallback)
-        share = left / found.sample.images
+        share = sum(left.values()) / found.sample.images
         sentences.append(
-            f"{share:.0%} of the images are left to libjpeg ({kinds}); "
+            f"{share:.0%} of the images are left to libjpeg ({', '.join(left)}); "
             "`overnight shards build` rewrites those that it can."
         )
     if found.bad:

@@ -31,9 +31,9 @@ def overnight(*arguments: str) -> str:
 
 
 def test_it_says_what_a_core_makes_and_what_is_left_to_libjpeg(shards: Path) -> None:
-    said = overnight("bench", "input", str(shards), "--size", "64", "--seconds", "1", "--rate", "10")
+    said = overnight("bench", "input", str(shards), "--size", "160", "--seconds", "1", "--rate", "10")
     assert "6 images drawn from 1 shards" in said
-    assert "images/s a core, 64 pixels" in said
+    assert "images/s a core, 160 pixels" in said
     assert "16.7% (progressive 1)" in said
     assert "cores needed for that" in said
 

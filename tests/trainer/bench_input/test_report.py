@@ -32,7 +32,7 @@ def shards(tmp_path: Path) -> Path:
 
 
 def test_the_answer_accounts_for_every_picture(shards: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(shards), "--size", "64", "--seconds", "1", "--rate", "50", "--threads", "1"]) == 0
+    assert main([str(shards), "--size", "160", "--seconds", "1", "--rate", "50", "--threads", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["format"] == "overnight.bench-input/1"
     assert found["sample"]["images"] == 16
@@ -112,4 +112,7 @@ def test_a_step_and_a_batch_make_a_rate(shards: Path, capsys: pytest.CaptureFixt
 
 def test_the_preset_gives_the_size(shards: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(shards), "--preset", "demo", "--seconds", "1"])
-    assert json.loads(capsys.readouterr().out)["size"] == 48
+    found = json.loads(capsys.readouterr().out)
+    assert found["size"] == 48
+    assert found["fallback"] == {"samples below 128 pixels": 14}
+    assert found["steps_us"] is None

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from trainer import _native
-from trainer.bench_input.costs import Work, rotate, runner, seconds_of, work_of
+from trainer.bench_input.costs import Work, decoders, rotate, seconds_of, work_of
 from trainer.data.crops import CropConfig
 
 SHORTER_SIDE = 384
@@ -71,9 +71,7 @@ def _compare(name: str, before: Work, files: Sequence[bytes], seconds: float, af
 
 def _as_trained(work: Work) -> Callable[[], float]:
     """Each file by the decoder that training takes for it."""
-    _, statuses = runner(work, "sample")()
-    own = [i for i, status in enumerate(statuses) if status == "ok"]
-    left = [i for i, status in enumerate(statuses) if status != "ok"]
+    own, left = decoders(work)
     runs = [seconds_of(work.take(some), part) for some, part in ((own, "sample"), (left, "libjpeg")) if some]
     return lambda: sum(run() for run in runs)
 
