@@ -89,7 +89,14 @@ def _policies_say(build: BuildFile, values: Mapping[str, str], commands: tuple[C
     data = {"substitutions": dict(values), "commands": [_facts(command) for command in commands]}
     for finding in _policies().judge(build.data, data=data):
         severity: Any = "error" if finding.level == "deny" else "warning"
-        yield BuildFinding(finding.id, severity, field_path(finding.address), finding.problem, finding.remedy)
+        yield BuildFinding(
+            finding.id, severity, field_path(finding.address), _one_line(finding.problem), _one_line(finding.remedy)
+        )
+
+
+def _one_line(text: str) -> str:
+    """A rule repeats what stands in the file, which may have line ends."""
+    return " ".join(text.split())
 
 
 @functools.cache

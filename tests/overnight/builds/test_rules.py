@@ -90,6 +90,14 @@ def test_any_value_at_any_place_is_judged_in_sentences(data: st.DataObject, new:
         assert "\n" not in finding.message
 
 
+def test_a_line_end_in_a_name_does_not_break_the_sentence() -> None:
+    build = build_of("house")
+    for name in ("\n", "a\nb:latest", "\r\n"):
+        found = found_in(text_of(changed(build, ("steps", 0, "name"), name)), "house")
+        assert found
+        assert not [finding for finding in found if "\n" in finding.message + finding.remedy]
+
+
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     data=st.data(),
