@@ -14,6 +14,9 @@ from bench.input.workload import MEAN, STD, Workload, batch_memory
 
 OURS = "ours"
 FLOOR = "floor: entropy decoding to the crop's end"
+PLANES = "step: planes of the crop"
+PIXELS = "step: pixels, not written"
+WHOLE = "step: the whole sample"
 Make = Callable[[], NDArray[np.generic]]
 
 
@@ -76,6 +79,7 @@ def contenders(native: ModuleType, work: Workload) -> dict[str, Run]:
         "ours, forced libjpeg": part(native, work, "libjpeg", np.float32),
         "ours, exact": part(native, work, "exact", np.float32),
         FLOOR: step(native, work, "entropy"),
-        "step: planes of the crop": step(native, work, "planes"),
-        "step: pixels, not written": step(native, work, "pixels"),
+        PLANES: step(native, work, "planes"),
+        PIXELS: step(native, work, "pixels"),
+        WHOLE: step(native, work, "sample"),
     }

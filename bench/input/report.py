@@ -59,7 +59,7 @@ def _quality(corpus: dict[str, Any]) -> str:
 
 def samples(found: Samples) -> str:
     """Microseconds a sample, and how many times ours of the same process; fastest first."""
-    names = list(dict.fromkeys(name for rows in found.rows.values() for name in rows))
+    names = list(dict.fromkeys(name for rows in found.rows.values() for name in rows if not name.startswith("step")))
     names.sort(key=lambda name: min(rows[name].times for rows in found.rows.values() if name in rows))
     made = []
     for name in names:
@@ -80,9 +80,9 @@ def parts(found: Samples) -> str:
     """Where our time goes, of each corpus."""
     steps = (
         ("entropy decoding to the crop's end", ours.FLOOR),
-        ("transform inside the crop", "step: planes of the crop"),
-        ("resample, colour", "step: pixels, not written"),
-        ("normalise, write float32", ours.OURS),
+        ("transform inside the crop", ours.PLANES),
+        ("resample, colour", ours.PIXELS),
+        ("normalise, write float32", ours.WHOLE),
     )
     rows = []
     before = dict.fromkeys(found.rows, 0.0)
@@ -90,7 +90,7 @@ def parts(found: Samples) -> str:
         cells = [title]
         for corpus, contenders in found.rows.items():
             upto = contenders[name].cost.microseconds
-            share = (upto - before[corpus]) / contenders[ours.OURS].cost.microseconds
+            share = (upto - before[corpus]) / contenders[ours.WHOLE].cost.microseconds
             cells.append(f"{upto - before[corpus]:.0f} ({share:.0%})")
             before[corpus] = upto
         rows.append(cells)

@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("rounds", type=int)
     parser.add_argument("workloads", nargs="+", help="CORPUS=FILE")
     parser.add_argument("--core", type=int)
-    parser.add_argument("--everything", action="store_true", help="our variants and the steps, not only ours and floor")
+    parser.add_argument("--everything", action="store_true", help="our variants, the floor and the steps too")
     parser.add_argument("--prototype", type=Path)
     options = parser.parse_args()
     with pinned(options.core):
@@ -48,7 +48,7 @@ def _measured(options: argparse.Namespace) -> dict[str, object]:
 def _runs(native: ModuleType, peers: list[ModuleType], options: argparse.Namespace, work: Workload) -> dict[str, Run]:
     runs: dict[str, Run] = dict(ours.contenders(native, work))
     if not options.everything:
-        runs = {name: run for name, run in runs.items() if name in (ours.OURS, ours.FLOOR)}
+        runs = {name: run for name, run in runs.items() if name == ours.OURS}
     if options.prototype:
         runs["the prototype"] = prototype.contender(options.prototype, work)
     for peer in peers:
