@@ -6,12 +6,14 @@ In the order of the file: each test goes on from what the ones before it made.
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
 from image_house import IMAGES, ROOT, SOURCE, House, digest_of
+from overnight.builds.containers import environment
 from overnight.images.keys import key_pair
 from overnight.images.reference import parse
 from overnight.images.registry import registry_for
@@ -125,7 +127,7 @@ def test_in_the_container_nobody_is_root_and_nothing_can_be_written(house: House
     assert "as it should be" in result.stdout + result.stderr
 
 
-def test_another_digest_than_the_one_that_runs_stops_the_run(house: House, images: dict[str, str]) -> None:
+def test_a_spec_that_tells_another_digest_than_it_names_is_refused(house: House, images: dict[str, str]) -> None:
     other = f"{images['trainer-cpu'].partition('@')[0]}@sha256:{'1' * 64}"
     path = spec(
         house,
@@ -133,12 +135,43 @@ def test_another_digest_than_the_one_that_runs_stops_the_run(house: House, image
         images["trainer-cpu"],
         **{"env: []": f"env: [{{name: OVERNIGHT_IMAGE, value: '{other}'}}]"},
     )
-    before = set((house.root / "runs").iterdir())
-    result = house.run("run", str(path), "--containers", expect=(2,))
-    assert "1" * 64 in result.stdout + result.stderr or "digest" in result.stdout + result.stderr
-    (run,) = set((house.root / "runs").iterdir()) - before
-    assert json.loads((run / "run.json").read_text())["status"] == "failed"
-    assert not (run / "checkpoints").exists()
+    assert "OVERNIGHT_IMAGE" in refused(house, "run", str(path), "--containers", code=2)
+
+
+def test_another_digest_than_the_platforms_stops_the_trainer(house: House, images: dict[str, str]) -> None:
+    """As where someone pinned the variable and not the image; told as Vertex AI tells it."""
+    image = images["trainer-cpu"]
+    other = f"{image.partition('@')[0]}@sha256:{'1' * 64}"
+    job = {"workerPoolSpecs": [{"replicaCount": "1", "containerSpec": {"imageUri": image}}]}
+    cluster = {
+        "cluster": {"workerpool0": ["127.0.0.1:2222"]},
+        "environment": "cloud",
+        "task": {"type": "workerpool0", "index": 0},
+        "job": json.dumps(job),
+    }
+    told = ("--env", f"CLUSTER_SPEC={json.dumps(cluster)}", "--env", f"OVERNIGHT_IMAGE={other}")
+    result = subprocess.run(
+        [
+            "podman",
+            "run",
+            "--rm",
+            "--network",
+            "host",
+            "--read-only",
+            "--tmpfs",
+            "/tmp",
+            *told,
+            image,
+            "--preset=smoke",
+        ],
+        env={**house.environment, **environment(house.root / "containers", house.registry)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2, result.stderr
+    assert "1" * 64 in result.stderr
+    assert digest_of(image) in result.stderr
 
 
 @pytest.mark.parametrize("name", IMAGES)
