@@ -1,4 +1,4 @@
-.PHONY: help setup demo test infra-setup infra-test images-setup images-test synth plan-real fuzz lint format lock bench-input bench-input-quick clean
+.PHONY: help setup demo test infra-setup infra-test images-setup images-test images-runner-test synth plan-real fuzz lint format lock bench-input bench-input-quick clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -25,7 +25,10 @@ images-setup: setup ## Bring what images take: podman, buildah, a registry, mmde
 	@scripts/setup-images
 
 images-test: images-setup ## Bases, cloudbuild/images.yaml run here, twice; run, verify, pin (under 8 minutes; needs root)
-	@.venv/bin/python -m pytest -ra tests/images $(PYTEST_ARGS)
+	@.venv/bin/python -m pytest -ra tests/images/test_images.py $(PYTEST_ARGS)
+
+images-runner-test: images-setup ## The local runner of build files with real podman and small images (a minute)
+	@.venv/bin/python -m pytest -ra tests/images/test_runner.py $(PYTEST_ARGS)
 
 synth: infra-setup ## Write the stacks of CONFIG (default config/example.yaml) as Terraform JSON into cdktf.out
 	@.venv/bin/python -m infra --config $(or $(CONFIG),config/example.yaml)
