@@ -246,8 +246,10 @@ def test_a_flipped_byte_is_found_wherever_it_is(house: House, images: dict[str, 
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 1
         path.write_bytes(content)
-        said = refused(house, "image", "verify", images["steps"], "--source", SOURCE)
-        assert digest[:19] in said, said
+        # A registry that cannot read its own manifest any more answers 500: then nothing is judged, and that is said.
+        codes = (2, 3) if digest == manifest.digest else (3,)
+        result = house.run("image", "verify", images["steps"], "--source", SOURCE, expect=codes)
+        assert digest[:19] in result.stdout, result.stdout
         content[len(content) // 2] ^= 1
         path.write_bytes(content)
     house.run("image", "verify", images["steps"], "--source", SOURCE)
