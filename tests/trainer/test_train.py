@@ -1,5 +1,6 @@
 """A run is a function of its configuration and its snapshot: equal bytes, whatever happens on the way."""
 
+import io
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file
 
 from trainer.checkpoint import newest
@@ -237,13 +239,28 @@ def test_a_damaged_image_is_skipped_and_reported(run: Trainer, dataset: Paths, t
     assert [bad["key"] for bad in profile["bad_samples"]] == ["synthetic/00012"]  # type: ignore[attr-defined]
 
 
-def with_a_damaged_image(dataset: Paths, folder: Path, key: str) -> Paths:
+def test_an_image_that_is_no_jpeg_is_trained_on_counted_and_told(
+    run: Trainer, dataset: Paths, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    buffer = io.BytesIO()
+    rows = pq.read_table(dataset.snapshot / "labels-00000.parquet").to_pylist()
+    row = next(row for row in rows if row["key"] == "synthetic/00012")
+    Image.new("RGB", (row["width"], row["height"]), (200, 30, 90)).save(buffer, "PNG")
+    assert len(buffer.getvalue()) <= row["size"]
+    data = with_a_damaged_image(dataset, tmp_path, "synthetic/00012", buffer.getvalue())
+    profile = read(run("a", data=data), "profile.json")
+    assert (profile["slow_samples"], profile["bad_samples_total"]) == (2, 0)
+    assert "2 of 88 samples (2.3%) were decoded by Pillow" in capfd.readouterr().err
+
+
+def with_a_damaged_image(dataset: Paths, folder: Path, key: str, content: bytes = b"") -> Paths:
+    """The dataset with an image's bytes replaced: by `content`, and zeros."""
     shutil.copytree(dataset.shards, folder / "shards")
     rows = pq.read_table(dataset.snapshot / "labels-00000.parquet").to_pylist()
     row = next(row for row in rows if row["key"] == key)
     with (folder / "shards" / "0001" / f"shard-{row['shard']:06d}.tar").open("r+b") as file:
         file.seek(row["offset"])
-        file.write(b"\0" * row["size"])
+        file.write(content.ljust(row["size"], b"\0"))
     return Paths(dataset.snapshot, folder / "shards", folder)
 
 

@@ -15,6 +15,7 @@
 #include "jpeg_planes.hpp"
 #include "module_arguments.hpp"
 #include "module_measure.hpp"
+#include "module_pixels.hpp"
 #include "module_transcode.hpp"
 #include "planar.hpp"
 #include "tar_index.hpp"
@@ -142,6 +143,17 @@ nb::object numpy(const T* data, std::vector<std::size_t> shape) {
     return nb::cast(nb::ndarray<nb::numpy, T>(copy, shape.size(), shape.data(), owner));
 }
 
+// The bytes of one picture; None and the reason where they cannot be had.
+nb::tuple read_bytes(const Reader& reader, std::size_t file, std::int64_t offset, std::int64_t size) {
+    require(file < reader.files->files(), "a file number is outside the reader's files");
+    require(offset >= 0 && size >= 0, "an offset or size is negative");
+    std::vector<std::uint8_t> bytes;
+    Status status = Status::ok;
+    without_gil([&] { status = reader.files->read(file, offset, size, bytes); });
+    if (status != Status::ok) return nb::make_tuple(nb::none(), status_name(status));
+    return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), status_name(status));
+}
+
 // One region of one picture, uint8 [rows, columns, 3 or 1]; None and the reason when it is bad. For tests and tools.
 nb::tuple decode_region(const Bytes& file, int eighths, std::array<int, 4> region) {
     require(eighths == 1 || eighths == 2 || eighths == 4 || eighths == 8, "eighths must be 1, 2, 4 or 8");
@@ -232,7 +244,8 @@ NB_MODULE(_native, module) {
                 require(file < self.files->files(), "a file number is outside the reader's files");
                 self.files->move(file, std::move(path));
             },
-            "file"_a, "path"_a);
+            "file"_a, "path"_a)
+        .def("read", &read_bytes, "file"_a, "offset"_a, "size"_a);
     nb::class_<Ticket>(module, "Ticket").def("wait", &Ticket::wait).def("done", &Ticket::done);
     nb::class_<Pool>(module, "Pool")
         .def(
@@ -252,6 +265,7 @@ NB_MODULE(_native, module) {
     module.def("reference_planes", &reference_planes, "file"_a, "eighths"_a);
     module.attr("INSTRUCTION_SETS") = nb::cast(instruction_sets());
     module.def("scan_tar", &scan, "path"_a);
+    add_pixels(module);
     add_transcode(module);
     add_measure(module);
 }

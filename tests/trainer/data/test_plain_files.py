@@ -4,21 +4,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
 from jpeg_files import jpeg, picture
 from loading import eval_loader
 from trainer.data import native, reference
 from trainer.data.crops import evaluation_boxes
-from trainer.data.loader import LoadedImages, load_images
+from trainer.data.loader import load_images
 from trainer.data.snapshot import Rows
 from trainer.errors import ConfigError
 
 
-def load(paths: list[Path], size: int = 32, threads: int = 2) -> LoadedImages:
-    return load_images(
+def load(paths: list[Path], size: int = 32, threads: int = 2) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    loaded = load_images(
         paths, size=size, resize_shorter_side=36, mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25), threads=threads
     )
+    return loaded.images, loaded.statuses
 
 
 def test_files_and_shards_give_equal_pixels(rows: Rows, tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from jpeg_files import jpeg, picture
 from trainer.data import native
+from trainer.data.buffers import PixelFormat
 from trainer.data.loader import BadSamplePolicy
 from trainer.data.stream import InputStream
 from trainer.data.tars import INDEX, TarCounts, open_tars
@@ -189,3 +191,22 @@ def test_the_index_is_columns_not_objects(folder: Path) -> None:
     rows = open_tars(folder).rows
     assert [type(value).__name__ for value in vars(rows).values()] == [
         "LargeStringArray", "ndarray", "LargeStringArray", "tuple", *["ndarray"] * 6]  # fmt: skip
+
+
+def test_a_picture_that_is_no_jpeg_is_a_sample_where_its_key_has_no_jpeg(tmp_path: Path) -> None:
+    png = io.BytesIO()
+    Image.fromarray(picture(4, 60, 44)).save(png, "PNG")
+    members = [("a.png", png.getvalue()), ("a.cls", b"0"), ("b.jpg", JPEG), ("b.png", png.getvalue()), ("b.cls", b"1"),
+               ("c.png", png.getvalue()), ("c.jpg", JPEG), ("c.cls", b"2"), ("d.seg.png", b"x"), ("d.cls", b"3"),
+               ("e.PNG", png.getvalue()), ("e.webp", png.getvalue()), ("e.cls", b"4"), ("f", b"x")]  # fmt: skip
+    write(tmp_path / "x.tar", members)
+    tars = open_tars(tmp_path)
+    assert tars.rows.keys.to_pylist() == ["a", "b", "c", "e"]
+    assert (tars.rows.width > 0).tolist() == [False, True, True, False]
+    assert tars.total == TarCounts(samples=4, repeated=1)
+    common = {"batch_size": 4, "size": 16, "epochs": 1, "pixels": PixelFormat(number="float32")}
+    with InputStream(tars.rows, **common) as stream:  # type: ignore[arg-type]
+        (batch,) = list(stream)
+        assert (batch.images.std(axis=(1, 2, 3)) > 0).all()
+        assert (stream.slow_samples, stream.bad_samples) == (2, [])
+    assert sorted(batch.class_ids.tolist()) == [0, 1, 2, 4]

@@ -9,12 +9,15 @@ STATUS_NAMES: list[str]
 INSTRUCTION_SETS: list[str]
 LIBJPEG_VERSION: str
 """libjpeg-turbo's, as compiled against."""
+MAX_PIXELS: int
+"""A larger picture is refused."""
 
 class ForkError(RuntimeError): ...
 
 class Reader:
     def __init__(self, paths: Sequence[str]) -> None: ...
     def move(self, file: int, path: str) -> None: ...
+    def read(self, file: int, offset: int, size: int) -> tuple[bytes | None, str]: ...
 
 class Ticket:
     def wait(self) -> None: ...
@@ -53,6 +56,16 @@ class Pool:
     ) -> Ticket: ...
     def close(self) -> None: ...
 
+def sample_of(
+    pixels: NDArray[np.uint8],
+    box: NDArray[np.float64],
+    flip: bool,
+    out: NDArray[np.uint8] | NDArray[np.float16] | NDArray[np.float32],
+    *,
+    channels_last: bool,
+    mean: Sequence[float],
+    std: Sequence[float],
+) -> str: ...
 def decode_region(
     file: NDArray[np.uint8], eighths: int, region: Sequence[int]
 ) -> tuple[NDArray[np.uint8] | None, str]: ...

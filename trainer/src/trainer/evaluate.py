@@ -18,6 +18,7 @@ from torch import nn
 from trainer.buckets import local_path
 from trainer.command import add_data_arguments, fail_in_one_sentence
 from trainer.data.loader import EvalLoader
+from trainer.data.pillow import word_of
 from trainer.data.snapshot import Rows, open_snapshot
 from trainer.distributed import Worker, agree, gather
 from trainer.export import Preprocessing, load_model, use_fixed_threads
@@ -61,13 +62,16 @@ def split_logits(
             if stopped():
                 break
             parts.append((batch.indices, logits_of(module, batch.images, worker.device)))
+        slow = loader.slow_samples
     for part in was_training:
         part.training = True
-    own = None if stopped() else parts
+    own = None if stopped() else (parts, slow)
     everyone = gather(worker, own)
     if not worker.leads or any(one is None for one in everyone):
         return None
-    return _in_order([part for one in everyone for part in one], len(rows))
+    if (word := word_of(sum(slow for _, slow in everyone), len(rows))) is not None:
+        print(word, file=sys.stderr, flush=True)
+    return _in_order([part for parts, _ in everyone for part in parts], len(rows))
 
 
 def measure_rows(

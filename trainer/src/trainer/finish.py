@@ -1,14 +1,15 @@
 """What a run leaves behind: the record of each evaluation, and at its end the model and what explains it."""
 
 import os
+import sys
 from collections.abc import Callable
 from datetime import datetime
 
-from trainer.data.loader import BadSample, TrainLoader
-from trainer.distributed import Worker, gather
+from trainer.data.pillow import word_of
 from trainer.export import export_model
 from trainer.hypertune import report_metric
 from trainer.image import as_json
+from trainer.input_report import InputReport
 from trainer.metrics import Metrics, final_table
 from trainer.profile import Profile
 from trainer.records import Attempt, write_metrics, write_profile, write_result
@@ -55,18 +56,12 @@ def _line(entry: dict[str, object], epochs: int, total_steps: int) -> str:
     )
 
 
-def all_bad_samples(worker: Worker, loader: TrainLoader) -> list[BadSample]:
-    """The different samples that any worker could not decode in this attempt, by key. Called on every rank."""
-    found = {bad.key: bad for part in gather(worker, loader.bad_samples) for bad in part}
-    return [found[key] for key in sorted(found)]
-
-
 def finish(
     run: Run,
     attempt: Attempt,
     state: RunState,
     metrics: Metrics,
-    bad_samples: list[BadSample],
+    report: InputReport,
     profile: Profile,
     first_step: int,
     clock: Callable[[], datetime],
@@ -76,7 +71,9 @@ def finish(
     weights_sha256 = export_model(run.output / "model", state.best_model, config, run.classes)
     write_metrics(run.output, progress, final_table(metrics, run.classes, "validation"))
     steps = progress.step - first_step
-    write_profile(run.output, config, bad_samples, profile.seconds(), steps, run.worker.world_size)
+    write_profile(run.output, config, report, profile.seconds(), steps, run.worker.world_size)
+    if (word := word_of(report.slow_samples, steps * config.batch_size)) is not None:
+        print(word, file=sys.stderr, flush=True)
     snapshot = run.snapshot
     facts = {
         "snapshot": {"name": snapshot.name, "sha256": snapshot.sha256},

@@ -3,7 +3,6 @@
 import os
 import platform
 import socket
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,9 +14,9 @@ import torch
 
 import trainer
 from trainer.config import RunConfig
-from trainer.data.loader import BadSample
 from trainer.fields import plain
 from trainer.files import canonical_json, read_json, write_atomically
+from trainer.input_report import InputReport
 from trainer.profile import phase_table
 from trainer.state import Progress
 
@@ -58,7 +57,7 @@ def write_metrics(output: Path, progress: Progress, final: dict[str, Any]) -> No
 def write_profile(
     output: Path,
     config: RunConfig,
-    bad_samples: Sequence[BadSample],
+    report: InputReport,
     seconds: dict[str, float],
     steps: int,
     world_size: int,
@@ -72,8 +71,9 @@ def write_profile(
         "samples_per_second": steps * config.batch_size / wall if wall else 0.0,
         "wall_seconds": wall,
         "phases": phase_table(seconds),
-        "bad_samples": [bad._asdict() for bad in bad_samples[:_BAD_SAMPLES_LISTED]],
-        "bad_samples_total": len(bad_samples),
+        "bad_samples": [bad._asdict() for bad in report.bad_samples[:_BAD_SAMPLES_LISTED]],
+        "bad_samples_total": len(report.bad_samples),
+        "slow_samples": report.slow_samples,
         "world_size": world_size,
         "threads": config.data.threads,
     }

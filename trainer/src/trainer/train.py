@@ -18,15 +18,16 @@ from torch import Tensor
 
 from trainer.config import RunConfig
 from trainer.data.augment import augment_batch, augment_parameters
-from trainer.data.loader import BadSample, TrainBatch, TrainLoader
+from trainer.data.loader import TrainBatch, TrainLoader
 from trainer.data.plain import PlainLoader
 from trainer.distributed import join, leave, on_leader
 from trainer.errors import TrainerError
 from trainer.evaluate import Pass, measure_rows
 from trainer.export import Preprocessing, use_fixed_threads
 from trainer.files import holding
-from trainer.finish import all_bad_samples, finish, record_evaluation
+from trainer.finish import finish, record_evaluation
 from trainer.image import Image
+from trainer.input_report import InputReport, input_report
 from trainer.metrics import Metrics
 from trainer.optimizer import class_weights
 from trainer.profile import Profile
@@ -74,9 +75,9 @@ def train(config: RunConfig, paths: Paths, clock: Clock = lambda: datetime.now(U
         outcome = _train(run, state, stop, profile, log, clock)
         if outcome is None:
             return STOPPED
-        metrics, bad_samples = outcome
+        metrics, report = outcome
         if worker.leads:
-            finish(run, attempt, state, metrics, bad_samples, profile, first_step, clock)
+            finish(run, attempt, state, metrics, report, profile, first_step, clock)
     return 0
 
 
@@ -107,10 +108,10 @@ def _resume(run: Run, state: RunState) -> None:
 
 def _train(
     run: Run, state: RunState, stop: StopSignal, profile: Profile, log: SampleLog, clock: Clock
-) -> tuple[Metrics, list[BadSample]] | None:
+) -> tuple[Metrics, InputReport] | None:
     """All steps, evaluations and checkpoints.
 
-    The last evaluation's metrics and every worker's bad samples; None when told to stop.
+    The last evaluation's metrics and what the workers' loaders met; None when told to stop.
     """
     plan, progress = run.plan, state.progress
     saver = Saver(run, state, profile)
@@ -128,7 +129,7 @@ def _train(
                 record_evaluation(run, progress, epoch, metrics, seconds, clock())
                 if epoch == plan.epochs:
                     saver.save_and_wait()
-                    return metrics, all_bad_samples(run.worker, loader)
+                    return metrics, input_report(run.worker, loader)
             saver.save_if_due()
 
             with profile.phase("data_wait"):

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainer.data import native
+from trainer.data.buffers import PixelFormat
 from trainer.data.crops import evaluation_boxes
 from trainer.data.order import worker_slice
+from trainer.data.pillow import SlowPath
 from trainer.data.samples import BadSample, BadSampleLog, BadSamplePolicy
 from trainer.data.snapshot import Rows
 
@@ -56,11 +58,14 @@ class EvalLoader:
         policy: BadSamplePolicy | None = None,
     ) -> None:
         _, self._share = worker_slice(0, batch_size, rank, world_size)
-        self._rows, self._size = rows, size
+        self._rows, self._size, self._shorter_side = rows, size, resize_shorter_side
         starts = range(rank * self._share, len(rows), batch_size)
         self._slices = [slice(start, min(start + self._share, len(rows))) for start in starts]
-        self._boxes = evaluation_boxes(rows.width, rows.height, size, resize_shorter_side)
+        # 0: no header could be read, and the decoder will say why.
+        known = (np.maximum(rows.width, 1), np.maximum(rows.height, 1))
+        self._boxes = evaluation_boxes(*known, size, resize_shorter_side)
         self._normalisation = native.Normalisation(mean, std)
+        self._slow = SlowPath(PixelFormat(number="float32", normalisation=self._normalisation))
         self._log = BadSampleLog(rows, policy or BadSamplePolicy())
         self._pool = native.open_pool(threads)
         self._reader = native.open_reader(rows.paths)
@@ -69,6 +74,11 @@ class EvalLoader:
     def bad_samples(self) -> list[BadSample]:
         """The rows left out so far by this worker."""
         return list(self._log.found)
+
+    @property
+    def slow_samples(self) -> int:
+        """How many samples Pillow has decoded for this worker, because the native decoders do not read such files."""
+        return self._slow.samples
 
     def __len__(self) -> int:
         """Batches of this worker."""
@@ -107,6 +117,7 @@ class EvalLoader:
 
     def _finish(self, pending: _Pending) -> EvalBatch:
         native.wait(pending.ticket)
+        self._decode_slowly(pending)
         for bad in np.flatnonzero(pending.statuses):
             self._log.add(int(pending.indices[bad]), native.STATUSES[pending.statuses[bad]])
         images, indices = pending.images, pending.indices
@@ -114,6 +125,20 @@ class EvalLoader:
             good = pending.statuses == 0
             images, indices = images[good], indices[good]
         return EvalBatch(images, self._rows.class_ids[indices], indices)
+
+    def _decode_slowly(self, pending: _Pending) -> None:
+        rows = self._rows
+        for i in self._slow.takes(pending.statuses):
+            index = pending.indices[i : i + 1]
+            known = (rows.width[index[0]], rows.height[index[0]])
+            image = pending.images[i : i + 1]
+            pending.statuses[i], _ = self._slow.make(
+                self._reader, rows.places(index), self._centre, known, image, int(pending.statuses[i])
+            )
+
+    def _centre(self, size: NDArray[np.int32]) -> native.Cuts:
+        boxes = evaluation_boxes(size[:, 0], size[:, 1], self._size, self._shorter_side)
+        return native.Cuts(size, boxes, np.zeros(len(size), dtype=np.uint8))
 
     def close(self) -> None:
         """Stop the threads."""

@@ -1,25 +1,25 @@
-"""Plain JPEG files through the very same native preprocessing as evaluation: what prediction uses."""
+"""Plain files through the very same preprocessing as evaluation: what prediction uses."""
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from trainer.data import native
+from trainer.data.buffers import PixelFormat
 from trainer.data.crops import evaluation_boxes
-
-_ORIENTATION = 0x0112  # EXIF tag
+from trainer.data.pillow import Cut, SlowPath, orientation
 
 
 class LoadedImages(NamedTuple):
-    """`images` float32 [n, 3, s, s], normalised; `statuses`: for each file "ok" or why its picture is all zeros."""
+    """`images` float32 [n, 3, s, s], normalised; `statuses`: for each file "ok" or why its picture is all zeros;
+    `slow_samples`: how many files Pillow has decoded, because the native decoders do not read them."""
 
     images: NDArray[np.float32]
     statuses: tuple[str, ...]
+    slow_samples: int
 
 
 def load_images(
@@ -31,37 +31,58 @@ def load_images(
     std: tuple[float, float, float],
     threads: int = 2,
 ) -> LoadedImages:
-    """Decode, resize, crop and normalise JPEG files exactly as evaluation does.
+    """Decode, resize, crop and normalise JPEG files, and what else Pillow reads, exactly as evaluation does.
 
     A picture's EXIF orientation is applied; malformed EXIF counts as upright. Raises ConfigError when `size` does not
     fit into `resize_shorter_side`.
     """
-    count = len(paths)
+    normalisation = native.Normalisation(mean, std)
+
+    def centre(dimensions: NDArray[np.int32]) -> native.Cuts:
+        known = np.maximum(dimensions, 1)
+        boxes = evaluation_boxes(known[:, 0], known[:, 1], size, resize_shorter_side)
+        return native.Cuts(dimensions, boxes, np.zeros(len(dimensions), dtype=np.uint8))
+
     lengths = np.array([_length(path) for path in paths], dtype=np.int64)
-    places = native.Places(np.arange(count, dtype=np.int32), np.zeros(count, dtype=np.int64), np.maximum(lengths, 0))
-    images = np.zeros((count, 3, size, size), dtype=np.float32)
-    statuses = np.zeros(count, dtype=np.uint8)
-    reader, pool = native.open_reader(paths), native.open_pool(threads)
+    images = np.zeros((len(paths), 3, size, size), dtype=np.float32)
+    reader, places = native.open_reader(paths), _whole_files(lengths)
+    statuses = _decode(reader, places, centre, images, normalisation, threads)
+    statuses[lengths < 0] = native.STATUSES.index("unreadable")
+    turns = [orientation(path) if status == 0 else 1 for path, status in zip(paths, statuses, strict=True)]
+    slow = SlowPath(PixelFormat(number="float32", normalisation=normalisation))
+    for i in slow.takes(statuses):
+        one = native.Places(places.file[i : i + 1], places.offset[i : i + 1], places.size[i : i + 1])
+        statuses[i], turns[i] = slow.make(reader, one, centre, (0, 0), images[i : i + 1], int(statuses[i]))
+    for i, turn in enumerate(turns):
+        images[i] = upright(images[i], turn)
+    return LoadedImages(images, tuple(native.STATUSES[status] for status in statuses), slow.samples)
+
+
+def _whole_files(lengths: NDArray[np.int64]) -> native.Places:
+    count = len(lengths)
+    return native.Places(np.arange(count, dtype=np.int32), np.zeros(count, dtype=np.int64), np.maximum(lengths, 0))
+
+
+def _decode(
+    reader: native.Reader,
+    places: native.Places,
+    cut: Cut,
+    images: NDArray[np.float32],
+    normalisation: native.Normalisation,
+    threads: int,
+) -> NDArray[np.uint8]:
+    """Fill `images` with what the native decoders read; the statuses."""
+    statuses = np.zeros(len(images), dtype=np.uint8)
+    pool = native.open_pool(threads)
     try:
         dimensions, unreadable = native.read_dimensions(pool, reader, places)
-        known = np.maximum(dimensions, 1)
-        cuts = native.Cuts(
-            dimensions,
-            evaluation_boxes(known[:, 0], known[:, 1], size, resize_shorter_side),
-            np.zeros(count, dtype=np.uint8),
-        )
-        normalisation = native.Normalisation(mean, std)
+        cuts = cut(dimensions)
         native.wait(
             native.submit(pool, reader, places, cuts, images, statuses, exact=True, normalisation=normalisation)
         )
     finally:
         pool.close()
-    statuses = np.where(unreadable > 0, unreadable, statuses)
-    statuses[lengths < 0] = native.STATUSES.index("unreadable")
-    for i, path in enumerate(paths):
-        if statuses[i] == 0:
-            images[i] = upright(images[i], orientation(path))
-    return LoadedImages(images, tuple(native.STATUSES[status] for status in statuses))
+    return np.where(unreadable > 0, unreadable, statuses)
 
 
 def _length(path: Path) -> int:
@@ -70,16 +91,6 @@ def _length(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return -1
-
-
-def orientation(path: Path) -> int:
-    """EXIF orientation, 1 to 8; 1 where the file states none or states nonsense."""
-    try:
-        with warnings.catch_warnings(action="ignore"), Image.open(path) as image:
-            value = image.getexif().get(_ORIENTATION, 1)
-    except Exception:  # Pillow raises many types on malformed EXIF, and a picture without it is upright
-        return 1
-    return int(value) if isinstance(value, int) and 1 <= value <= 8 else 1
 
 
 def upright(image: NDArray[np.float32], orientation: int) -> NDArray[np.float32]:

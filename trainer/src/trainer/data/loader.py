@@ -19,6 +19,7 @@ from trainer.data.crops import CropConfig, random_boxes, random_flips
 from trainer.data.evaluation import EvalBatch, EvalLoader
 from trainer.data.files import LoadedImages, load_images
 from trainer.data.order import Order, worker_slice
+from trainer.data.pillow import SlowPath
 from trainer.data.readahead import ReadAhead
 from trainer.data.samples import MAX_ATTEMPTS, BadSample, BadSampleLog, BadSamplePolicy, substitute
 from trainer.data.snapshot import Rows
@@ -109,6 +110,7 @@ class TrainLoader:
         self._next_step, self._planned_step, self._stop_step = start_step, start_step, stop_step
         self._pixels = pixels or PixelFormat()
         self._log = BadSampleLog(rows, policy)
+        self._slow = SlowPath(self._pixels)
         self._ring = Ring(depth, self._pixels.number, allocate, reuse)
         self._pending: deque[_Pending] = deque()
         self._pool = native.open_pool(threads)
@@ -131,6 +133,11 @@ class TrainLoader:
         return list(self._log.found)
 
     @property
+    def slow_samples(self) -> int:
+        """How many samples Pillow has decoded for this worker, because the native decoders do not read such files."""
+        return self._slow.samples
+
+    @property
     def position(self) -> int:
         """Where in the stream the next batch's step begins."""
         return self._start_of(self._next_step)
@@ -151,6 +158,7 @@ class TrainLoader:
         native.wait(pending.ticket)
         self._pending.popleft()
         if pending.statuses.any():
+            self._decode_slowly(pending)
             self._replace_bad(pending)
         self._next_step = pending.batch.step + 1
         if self._shards is not None:
@@ -186,8 +194,10 @@ class TrainLoader:
     def _submit(self, epochs: Ints, samples: Ints, images: Any, statuses: NDArray[np.uint8]) -> Work:
         return self._start(self._reader, self._rows.places(samples), self._cuts(epochs, samples), images, statuses)
 
-    def _cuts(self, epochs: Ints, samples: Ints) -> native.Cuts:
-        size = np.stack([self._rows.width[samples], self._rows.height[samples]], axis=1)
+    def _cuts(self, epochs: Ints, samples: Ints, size: NDArray[np.int32] | None = None) -> native.Cuts:
+        """`size` (width, height), where it is known better than by the rows."""
+        if size is None:
+            size = np.stack([self._rows.width[samples], self._rows.height[samples]], axis=1)
         known = np.maximum(size, 1)  # 0: no header could be read, and the decoder will say why
         return native.Cuts(
             size,
@@ -216,6 +226,24 @@ class TrainLoader:
             normalisation=self._pixels.normalisation,
         )
 
+    def _decode_slowly(self, pending: _Pending) -> None:
+        batch = pending.batch
+        for i in self._slow.takes(pending.statuses):
+            places = self._rows.places(batch.samples[i : i + 1])
+            epoch, sample = int(batch.epochs[i]), int(batch.samples[i])
+            pending.statuses[i] = self._by_pillow(
+                self._reader, places, epoch, sample, batch.images[i : i + 1], int(pending.statuses[i])
+            )
+
+    def _by_pillow(
+        self, reader: native.Reader, places: native.Places, epoch: int, sample: int, image: Any, status: int
+    ) -> int:
+        def cut(size: NDArray[np.int32]) -> native.Cuts:
+            return self._cuts(np.array([epoch]), np.array([sample]), size)
+
+        known = (self._rows.width[sample], self._rows.height[sample])
+        return self._slow.make(reader, places, cut, known, image, status)[0]
+
     def _replace_bad(self, pending: _Pending) -> None:
         """Put substitutes where samples were bad, in stream order, so that every thread count reports alike."""
         batch = pending.batch
@@ -229,7 +257,11 @@ class TrainLoader:
         statuses = np.empty(1, dtype=np.uint8)
         for attempt in range(MAX_ATTEMPTS):
             used = substitute(self._seed, epoch, sample, attempt, len(self._rows))
-            native.wait(self._submit_one(epoch, used, image, statuses))
+            reader, places = self._alone(used)
+            cuts = self._cuts(np.array([epoch]), np.array([used]))
+            native.wait(self._start(reader, places, cuts, image, statuses))
+            if self._slow.takes(statuses).size:
+                statuses[0] = self._by_pillow(reader, places, epoch, used, image, int(statuses[0]))
             if statuses[0] == 0:
                 return used
             self._log.add(used, native.STATUSES[statuses[0]])
@@ -239,15 +271,14 @@ class TrainLoader:
             remedy="check the shard set",
         )
 
-    def _submit_one(self, epoch: int, sample: int, image: Any, statuses: NDArray[np.uint8]) -> Work:
-        epochs, samples = np.array([epoch]), np.array([sample])
+    def _alone(self, sample: int) -> tuple[native.Reader, native.Places]:
+        """Where any sample's bytes are: of a shard that is elsewhere they alone are fetched."""
+        samples, rows = np.array([sample]), self._rows
         if self._shards is None:
-            return self._submit(epochs, samples, image, statuses)
-        # Any shard's sample may be the substitute: its bytes alone are fetched.
-        rows = self._rows
+            return self._reader, rows.places(samples)
         path = self._shards.piece(int(rows.shard[sample]), int(rows.offset[sample]), int(rows.size[sample]))
         places = native.Places(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64), rows.size[samples])
-        return self._start(native.open_reader([path]), places, self._cuts(epochs, samples), image, statuses)
+        return native.open_reader([path]), places
 
     def close(self) -> None:
         """Stop the threads; batches handed out stay valid as long as they are referred to."""

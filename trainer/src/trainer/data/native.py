@@ -26,7 +26,9 @@ __all__ = [
     "move",
     "open_pool",
     "open_reader",
+    "read",
     "read_dimensions",
+    "sample_of",
     "scan_tar",
     "submit",
     "wait",
@@ -122,6 +124,32 @@ def submit(
         )
     except _native.ForkError as error:
         raise TrainerError(str(error)) from None
+
+
+def sample_of(
+    pixels: NDArray[np.uint8], cuts: Cuts, out: Any, channels_last: bool, normalisation: Normalisation
+) -> None:
+    """Fill `out` as `submit` with `exact` does, with the one sample that `cuts` says of decoded RGB `pixels`
+    [height, width, 3]. Raises ValueError where they do not fit together."""
+    status = _native.sample_of(
+        pixels,
+        cuts.boxes,
+        bool(cuts.flips[0]),
+        out,
+        channels_last=channels_last,
+        mean=normalisation.mean,
+        std=normalisation.std,
+    )
+    if status != "ok":
+        raise ValueError(f"the sample is {status}")
+
+
+def read(reader: Reader, places: Places) -> bytes:
+    """The bytes of the one file at `places`. Raises SnapshotError where they cannot be read."""
+    content, status = reader.read(int(places.file[0]), int(places.offset[0]), int(places.size[0]))
+    if content is None:
+        raise SnapshotError(f"a picture is {status}")
+    return content
 
 
 class Done:

@@ -89,6 +89,11 @@ class InputStream:
         """The different bad samples met by this worker since the stream was opened or `load_state_dict`."""
         return self._loader.bad_samples
 
+    @property
+    def slow_samples(self) -> int:
+        """How many samples Pillow has decoded for this worker in that time: PNG and the like."""
+        return self._loader.slow_samples
+
     def keys(self, batch: TrainBatch) -> list[str]:
         """The keys of a batch's planned samples."""
         return [self._rows.keys[int(sample)].as_py() for sample in batch.samples]

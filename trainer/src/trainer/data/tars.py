@@ -1,7 +1,8 @@
 """A folder of WebDataset tars as rows: scanned once into an index, then opened in no time.
 
-A sample is KEY.jpg (or .jpeg) with KEY.cls or KEY.json in the same tar, in any order, other members beside them. KEY is
-the name up to the first dot after the last slash. The index holds columns, not objects, and is memory-mapped. A tar
+A sample is KEY.jpg (or .jpeg; where there is none, .png, .webp and others that Pillow reads, slowly) with KEY.cls or
+KEY.json in the same tar, in any order, other members beside them. KEY is the name up to the first dot after the last
+slash. The index holds columns, not objects, and is memory-mapped. A tar
 that was added or changed is scanned again, the others are not.
 """
 
@@ -23,9 +24,10 @@ from trainer.data import native
 from trainer.data.snapshot import Rows
 from trainer.errors import SnapshotError
 
-FORMAT = "overnight.tar-index/1"
+FORMAT = "overnight.tar-index/2"
 INDEX = ".overnight-index.arrow"
 _PICTURES = pa.array(["jpg", "jpeg"], pa.large_string())
+_SLOW_PICTURES = pa.array(["png", "webp", "gif", "bmp", "tif", "tiff", "avif"], pa.large_string())
 _LONGEST_LABEL = 2**20  # bytes of a .json member; what is longer is no label
 _NAME = r"^(?P<key>(?:.*/)?[^/.]+)\.(?P<extension>[^/]*)$"
 _HAS_LABEL = ("cls", "json")
@@ -103,7 +105,7 @@ def _scan(path: Path, label_field: str) -> _Part:
     keys = pc.struct_field(named, "key")
     extensions = pc.utf8_lower(pc.struct_field(named, "extension"))
     numbers = keys.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    pictures = np.flatnonzero(pc.is_in(extensions, _PICTURES).to_numpy(zero_copy_only=False))
+    pictures = _pictures(extensions, numbers)
     labels = _labels(path, members, extensions, numbers, label_field)
     _, first = np.unique(numbers[pictures], return_index=True)
     chosen = pictures[np.sort(first)]
@@ -124,6 +126,15 @@ def _scan(path: Path, label_field: str) -> _Part:
     )
     counts = TarCounts(len(kept), len(chosen) - len(kept), len(pictures) - len(chosen), int(members.truncated))
     return _Part(status.st_size, status.st_mtime_ns, counts, samples)
+
+
+def _pictures(extensions: Any, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Which members are pictures. Beside a JPEG of the same key (a number), a PNG is a mask or a preview."""
+    jpegs, others = (
+        np.flatnonzero(pc.is_in(extensions, kinds).fill_null(False).to_numpy(zero_copy_only=False))
+        for kinds in (_PICTURES, _SLOW_PICTURES)
+    )
+    return np.sort(np.concatenate([jpegs, others[~np.isin(numbers[others], numbers[jpegs])]]))
 
 
 def _labels(
@@ -158,7 +169,7 @@ def _json_label(content: bytes, field: str) -> str:
 
 
 def _dimensions(path: Path, members: native.TarMembers, chosen: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Width and height, int32[n, 2]; 0 where the header cannot be read: the stream's policy is about those."""
+    """Width and height, int32[n, 2]; 0 where the native code cannot read the header: the stream sees to those."""
     pool = native.open_pool(1)
     try:
         places = native.Places(np.zeros(len(chosen), np.int32), members.offset[chosen], members.size[chosen])
