@@ -7,8 +7,12 @@
 namespace overnight {
 namespace {
 
-// A component's box, made smaller in the DCT, stays at least as large as the target.
-constexpr double oversampling = 1.0;
+// How many times the target a component's box stays at least where the DCT makes it smaller. What the box filter of the
+// DCT loses shows most where the triangle after it has little left to do; for small targets, of which there is little
+// to save, it is left enough.
+constexpr int small_target = 128;
+
+double oversampling(int size) { return size < small_target ? 2.0 : 1.0; }
 
 // Samples behind a plane that vector loads may touch.
 constexpr std::size_t beyond = 64;
@@ -24,7 +28,7 @@ int samples_along(int length, int factor, int most, int side) {
 
 int side_for(double shorter, int size) {
     for (const int side : {1, 2, 4}) {
-        if (shorter * side / 8 >= oversampling * size) return side;
+        if (shorter * side / 8 >= oversampling(size) * size) return side;
     }
     return 8;
 }

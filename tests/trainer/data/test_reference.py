@@ -170,6 +170,19 @@ def test_photographs_stay_within_the_promised_distance_of_full_decoding(one: Nat
     assert mean_error(one, sampling, UNSCALED[:1] + SCALED[:1], exact=True) <= 0.02
 
 
+@pytest.mark.parametrize("sampling", ["4:2:0", "4:4:4", "4:2:2", "grey"])
+@pytest.mark.parametrize("size", [48, 127])
+def test_small_targets_too_wherever_the_dct_begins_to_scale(one: Native, sampling: str, size: int) -> None:
+    """Each box by itself: just above a scale's threshold is where a mean over many boxes hides the most."""
+    side = size * 16 // 3
+    picture = sampled_jpeg(photograph(3, side, side), sampling)
+    for ratio in (1.5, 2.05, 2.5, 3.2, 3.9, 4.05, 4.5, 5.3):
+        box = (1.3, 0.4, 1.3 + ratio * size, 0.4 + ratio * size)
+        out = np.empty((3, size, size), np.float32)
+        one.sample(picture, box, out, exact=False)
+        assert np.abs(out * 255 - reference.reference_sample(picture, box, size)).mean() <= 0.4
+
+
 @pytest.mark.parametrize("sampling", ["4:2:0", "4:1:1"])
 def test_the_fallback_stays_within_the_promised_distance_too(fallback: Native, sampling: str) -> None:
     assert mean_error(fallback, sampling, UNSCALED) <= 0.02

@@ -11,6 +11,8 @@ from trainer import _native
 from trainer.data.native import Normalisation
 
 Floats = NDArray[np.float64]
+SMALL_TARGET = 128
+"""Pixels of a side; below, what the DCT makes smaller stays twice as large as the target."""
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels of the picture."""
 
@@ -61,11 +63,13 @@ def planar_sample(content: bytes, box: Box, size: int, *, flip: bool = False) ->
 
 
 def dct_side(shorter: float, size: int) -> int:
-    """Samples a side that a block of 8 is decoded to: as few as leave the box's shorter side no shorter than `size`.
+    """Samples a side that a block of 8 is decoded to: as few as leave the box's shorter side no shorter than `size`, or
+    than twice a `size` that is small.
 
     `shorter` is that side in samples of the component at full size.
     """
-    return next((side for side in (1, 2, 4) if shorter * side / 8 >= size), 8)
+    least = 2 * size if size < SMALL_TARGET else size
+    return next((side for side in (1, 2, 4) if shorter * side / 8 >= least), 8)
 
 
 def decode_plane(content: bytes, component: int, side: int) -> Floats:
