@@ -1,12 +1,17 @@
-"""Fixtures of the input side: one snapshot for all tests, and this process's memory."""
+"""Fixtures of the input side: one snapshot for all tests, ten shards in Cloud Storage, and this process's memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from snapshot_files import member, write_snapshot
 from trainer.data.snapshot import Rows, Snapshot, open_snapshot
+
+if TYPE_CHECKING:
+    from object_server import ObjectBucket
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +28,34 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 def rows(snapshot: Snapshot) -> Rows:
     """Its train rows."""
     return snapshot.rows("train")
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    """80 pictures in ten shards on this machine."""
+    root = tmp_path_factory.mktemp("ten")
+    members = [member(number, split="train") for number in range(80)]
+    shards = [members[start : start + 8] for start in range(0, 80, 8)]
+    return open_snapshot(write_snapshot(root, shards, ["ant", "bee", "cat"]), root / "shards").rows("train")
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch, local: Rows) -> Iterator["ObjectBucket"]:
+    """The same shards in Cloud Storage."""
+    pytest.importorskip("google.cloud.storage")
+    from object_server import serving_objects
+
+    with serving_objects("data") as bucket:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", bucket.url)
+        for path in local.paths:
+            bucket.put(Path(path).name, Path(path).read_bytes())
+        yield bucket
+
+
+@pytest.fixture
+def remote(bucket: "ObjectBucket", local: Rows) -> Rows:
+    """The rows that point there."""
+    return replace(local, paths=tuple(f"gs://data/{Path(path).name}" for path in local.paths))
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from PIL import Image
 
 from jpeg_files import jpeg, picture
 from loading import all_batches, eval_loader, joined, kept, same, train_loader
+from other_pictures import encoded, slow_member
 from snapshot_files import Member, member, rows_of
 from trainer.data import pillow
 from trainer.data.buffers import Number, PixelFormat
@@ -35,23 +36,8 @@ ARITHMETIC = base64.b64decode(
     "tFJYhPb9ihed0iwMJzTShQav+uxxS5VGYPgNr3+Wx7L6krcikllT2RBwQuTvim93CQAh/Upux+QZ982XOpBdmOP+Y2QMuz76ELNu"
     "4jEpwnu9iup+VHYuridgtlWovdF8T6Te1npwvgmYGG3lyMlhW0bRRWehxc7A/9k="
 )
-LOSSLESS = ("PNG", "WEBP", "BMP", "TIFF")
 SLOW = (1, 4, 5, 11, 17)
 """Numbers of members that are no JPEGs in `mixed`."""
-
-
-def encoded(image: Any, kind: str, **options: Any) -> bytes:
-    """An image, or pixels, in a format of Pillow's."""
-    buffer = io.BytesIO()
-    (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(buffer, kind, **options)
-    return buffer.getvalue()
-
-
-def slow_member(number: int) -> Member:
-    """A member whose picture is a PNG, WebP, BMP or TIFF, without loss."""
-    made = member(number)
-    content = encoded(picture(number, made.width, made.height), LOSSLESS[number % 4], lossless=True)
-    return replace(made, content=content)
 
 
 @pytest.fixture

@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 from loading import all_batches, same, train_loader
-from object_server import Fault, ObjectBucket, serving_objects
-from snapshot_files import member, write_snapshot
+from object_server import Fault, ObjectBucket
 from trainer.data import native
+from trainer.data.ahead import training_ahead
 from trainer.data.cache import CacheConfig, ObjectCache
 from trainer.data.loader import BadSamplePolicy
 from trainer.data.order import Order
 from trainer.data.readahead import ReadAhead, Telling
 from trainer.data.remote import CloudStorage, RemoteError, RetryPolicy
-from trainer.data.snapshot import Rows, open_snapshot
+from trainer.data.snapshot import Rows
 from trainer.data.stream import InputStream
 from trainer.errors import ConfigError
 
@@ -33,31 +33,6 @@ pytest.importorskip("google.cloud.storage")
 
 SHARDS = 10
 QUICK = RetryPolicy(tries=3, first_wait=0.01, longest_wait=0.02, silence_seconds=1.0)
-
-
-@pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Rows:
-    """80 pictures in ten shards on this machine."""
-    root = tmp_path_factory.mktemp("ten")
-    members = [member(number, split="train") for number in range(8 * SHARDS)]
-    shards = [members[8 * shard : 8 * shard + 8] for shard in range(SHARDS)]
-    return open_snapshot(write_snapshot(root, shards, ["ant", "bee", "cat"]), root / "shards").rows("train")
-
-
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch, local: Rows) -> Iterator[ObjectBucket]:
-    """The same shards in Cloud Storage."""
-    with serving_objects("data") as bucket:
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", bucket.url)
-        for path in local.paths:
-            bucket.put(Path(path).name, Path(path).read_bytes())
-        yield bucket
-
-
-@pytest.fixture
-def remote(bucket: ObjectBucket, local: Rows) -> Rows:
-    """The rows that point there."""
-    return replace(local, paths=tuple(f"gs://data/{Path(path).name}" for path in local.paths))
 
 
 def largest(local: Rows) -> int:
@@ -76,7 +51,7 @@ def ahead(rows: Rows, folder: Path, capacity: int, **changes: Any) -> Iterator[R
         "start": 0, "stop": len(rows), "in_flight": 1, "retries": QUICK, "store": CloudStorage(QUICK), **changes,
     }  # fmt: skip
     config = CacheConfig(folder=str(folder), bytes=capacity, parallel_downloads=2)
-    reading = ReadAhead(rows, order_of(rows), config, native.open_reader(rows.paths), **arguments)
+    reading = training_ahead(rows, order_of(rows), config, native.open_reader(rows.paths), **arguments)
     try:
         yield reading
     finally:
@@ -126,7 +101,7 @@ def test_shards_come_in_the_order_in_which_the_stream_needs_them(
 ) -> None:
     files = [int(file) for file in dict.fromkeys(remote.shard[order_of(remote).epoch(0)].tolist())]
     config = CacheConfig(folder=str(tmp_path), bytes=20 * largest(local), parallel_downloads=1)
-    reading = ReadAhead(
+    reading = training_ahead(
         remote, order_of(remote), config, native.open_reader(remote.paths), start=0, stop=80, in_flight=1
     )
     assert reading.fetch([files[-1]], wait=True)
@@ -227,7 +202,7 @@ def test_a_wait_is_told_once_with_how_far_the_object_is_and_counted(
     bucket.fail(Path(remote.paths[file]).name, Fault(status=503), Fault(pause=0.02))
     with ahead(remote, tmp_path, 9_000_000, telling=Telling(after=0.7, say=lines.append)) as reading:
         assert reading.fetch([file], wait=True)
-        waited = reading.waited_seconds
+        waited = reading.traffic.waited_seconds
     assert len(lines) == 1
     assert lines[0].startswith(f"trainer: waiting 1 s for {remote.paths[file]}, ")
     assert lines[0].endswith(" MB of 2 MB, try 2")

@@ -52,7 +52,9 @@ def test_a_cache_that_cannot_hold_what_is_read_at_a_time_is_refused(rows: Rows) 
     sizes = shard_bytes(rows)
     of = Order(rows_count=48, seed=5, class_ids=rows.class_ids, shard=rows.shard, shuffle_window_shards=1)
     check_room(rows, of, int(sizes.sum()), 0, 16)
-    with pytest.raises(ConfigError, match=r"data\.cache\.bytes: .* MB, and the shards that are read at a time have"):
+    with pytest.raises(
+        ConfigError, match=r"data\.cache\.bytes: .* MB of the cache, and the shards that it reads at a time have"
+    ):
         check_room(rows, of, int(sizes.max()) - 1, 0, 1)
     everything = Order(rows_count=48, seed=5, class_ids=rows.class_ids, shard=rows.shard)
     check_room(rows, everything, int(sizes.sum()), 0, 16)

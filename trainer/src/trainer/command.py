@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from trainer.buckets import local_path
+from trainer.data.cache import CacheConfig
 from trainer.errors import ConfigError, TrainerError
 
 
@@ -16,6 +17,17 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     """--snapshot and --shards, which a job finds in its environment."""
     _add(parser, "--snapshot", "OVERNIGHT_SNAPSHOT", "the snapshot's folder")
     _add(parser, "--shards", "OVERNIGHT_SHARDS", "the folder of all shard sets")
+
+
+def add_cache_arguments(parser: argparse.ArgumentParser) -> None:
+    """--cache-folder and --cache-bytes."""
+    parser.add_argument("--cache-folder", default="", help="read Cloud Storage ahead into this folder")
+    parser.add_argument("--cache-bytes", type=int, default=CacheConfig.bytes, help="the most that the folder may hold")
+
+
+def cache_of(options: argparse.Namespace) -> CacheConfig:
+    """What they say. Raises ConfigError."""
+    return CacheConfig(folder=options.cache_folder, bytes=options.cache_bytes)
 
 
 def _add(parser: argparse.ArgumentParser, name: str, variable: str, text: str) -> None:

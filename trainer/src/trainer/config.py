@@ -44,7 +44,7 @@ class DataConfig:
     depth: int = 3
     """Batches in memory: one in use, the others being decoded ahead."""
     cache: CacheConfig = field(default_factory=CacheConfig)
-    """Training shards of Cloud Storage, read ahead into a folder of this machine; off by default."""
+    """Shards of Cloud Storage, read ahead into a folder of this machine; off by default."""
     loader: Literal["native", "reference"] = "native"
     """`reference` decodes with Pillow in the training process: what the native loader is measured against."""
     log_samples: bool = False

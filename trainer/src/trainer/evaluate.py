@@ -6,7 +6,7 @@ python -m trainer.evaluate --model DIR --snapshot DIR --shards DIR --split test 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from trainer.buckets import local_path
-from trainer.command import add_data_arguments, fail_in_one_sentence
+from trainer.command import add_cache_arguments, add_data_arguments, cache_of, fail_in_one_sentence
+from trainer.data.cache import CacheConfig, Traffic
 from trainer.data.loader import EvalLoader
 from trainer.data.pillow import word_of
 from trainer.data.snapshot import Rows, open_snapshot
@@ -30,10 +31,13 @@ ALONE = Worker(0, 1, torch.device("cpu"))
 
 @dataclass(frozen=True)
 class Pass:
-    """How a split is read: images of one forward pass, decoding threads."""
+    """How a split is read: images of one forward pass, decoding threads, and where shards are read ahead into."""
 
     batch_size: int
     threads: int
+    cache: CacheConfig = field(default_factory=CacheConfig)
+    traffic: list[Traffic] = field(default_factory=list)
+    """What each pass has read ahead, on this rank."""
 
 
 def logits_of(module: nn.Module, images: NDArray[np.float32], device: torch.device) -> NDArray[np.float32]:
@@ -63,6 +67,8 @@ def split_logits(
                 break
             parts.append((batch.indices, logits_of(module, batch.images, worker.device)))
         slow = loader.slow_samples
+        if loader.traffic is not None:
+            reading.traffic.append(loader.traffic)
     for part in was_training:
         part.training = True
     own = None if stopped() else (parts, slow)
@@ -99,6 +105,7 @@ def _loader(rows: Rows, preprocessing: Preprocessing, reading: Pass, worker: Wor
         rank=worker.rank,
         world_size=worker.world_size,
         threads=reading.threads,
+        cache=reading.cache,
     )
 
 
@@ -137,6 +144,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--output", required=True, help="the Parquet file to write")
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=1, help="decoding threads and torch threads")
+    add_cache_arguments(parser)
     options = parser.parse_args(arguments)
     use_fixed_threads(options.threads)
     metrics = evaluate(
@@ -145,7 +153,7 @@ def main(arguments: Sequence[str]) -> int:
         local_path(options.shards),
         options.split,
         local_path(options.output),
-        Pass(options.batch_size, options.threads),
+        Pass(options.batch_size, options.threads, cache_of(options)),
     )
     if metrics is not None:
         print(f"{options.split}: accuracy {metrics.accuracy:.4f}, balanced accuracy {metrics.balanced_accuracy:.4f}")

@@ -3,7 +3,7 @@
 import os
 import platform
 import socket
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,8 @@ def write_profile(
         "world_size": world_size,
         "threads": config.data.threads,
     }
+    if report.training is not None and report.evaluation is not None:
+        value["read_ahead"] = {"training": asdict(report.training), "evaluation": asdict(report.evaluation)}
     write_atomically(output / "profile.json", canonical_json(value))
 
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from trainer.config import RunConfig
+from trainer.data.ahead import beside_evaluation
 from trainer.data.augment import augment_batch, augment_parameters
 from trainer.data.loader import TrainBatch, TrainLoader
 from trainer.data.plain import PlainLoader
@@ -115,13 +116,14 @@ def _train(
     """
     plan, progress = run.plan, state.progress
     saver = Saver(run, state, profile)
+    reading = Pass(run.config.evaluation.batch_size, run.config.data.threads, run.config.data.cache)
     train_step = _train_step(run, state, profile)
     with _train_loader(run, progress.step) as loader:
         batches = iter(loader)
         while True:
             if (epoch := _epoch_to_evaluate(run, state)) is not None:
                 with profile.phase("evaluation"):
-                    metrics = _evaluate(run, state, stop)
+                    metrics = _evaluate(run, state, reading, stop)
                 if metrics is None:
                     saver.save_and_wait()
                     return None
@@ -129,7 +131,7 @@ def _train(
                 record_evaluation(run, progress, epoch, metrics, seconds, clock())
                 if epoch == plan.epochs:
                     saver.save_and_wait()
-                    return metrics, input_report(run.worker, loader)
+                    return metrics, input_report(run.worker, loader, reading.traffic)
             saver.save_if_due()
 
             with profile.phase("data_wait"):
@@ -168,7 +170,7 @@ def _train_loader(run: Run, start_step: int) -> TrainLoader:
         start_step=start_step,
         stop_step=plan.total_steps,
         policy=config.data.bad_samples,
-        cache=config.data.cache,
+        cache=beside_evaluation(config.data.cache, run.validation_rows),
     )
 
 
@@ -207,10 +209,8 @@ def _epoch_to_evaluate(run: Run, state: RunState) -> int | None:
     return None if measured and progress.step < run.plan.total_steps else epoch
 
 
-def _evaluate(run: Run, state: RunState, stop: StopSignal) -> Metrics | None:
-    config = run.config
-    reading = Pass(config.evaluation.batch_size, config.data.threads)
-    preprocessing = Preprocessing.of(config)
+def _evaluate(run: Run, state: RunState, reading: Pass, stop: StopSignal) -> Metrics | None:
+    preprocessing = Preprocessing.of(run.config)
     return measure_rows(
         state.best_model, run.validation_rows, preprocessing, reading, run.worker, lambda: stop.requested
     )

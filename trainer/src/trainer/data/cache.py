@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from trainer.data.remote import StoredObject
@@ -22,13 +22,13 @@ _FILE = ".tar"
 
 @dataclass(frozen=True, kw_only=True)
 class CacheConfig:
-    """Reading shards ahead from Cloud Storage into a folder of this machine."""
+    """Reading shards and files ahead from Cloud Storage into a folder of this machine."""
 
     folder: str = ""
     """Where shards are kept; empty: no reading ahead, shards are read where they are. Best on a local SSD."""
     bytes: int = 100_000_000_000
     """Most bytes of shards in the folder. At least the shards that are read at a time, for each process that does not
-    follow the same order."""
+    follow the same order, and one for evaluation."""
     parallel_downloads: int = 4
     """Shards downloaded at a time by each process."""
 
@@ -37,6 +37,27 @@ class CacheConfig:
         require(
             self.parallel_downloads >= 1, "data.cache.parallel_downloads", self.parallel_downloads, "give 1 or more"
         )
+
+
+@dataclass
+class Traffic:
+    """What reading ahead did, of one process or of several together."""
+
+    bytes_fetched: int = 0
+    """Received from Cloud Storage by downloads that have ended, repeated ones too."""
+    waited_seconds: float = 0.0
+    """How long batches stood still for want of a shard."""
+    retries: int = 0
+    """Requests that were made once more."""
+    hits: int = 0
+    """Shards that were in the folder when their turn came, or that another process brought meanwhile."""
+    misses: int = 0
+    """Shards that had to be downloaded."""
+    evictions: int = 0
+    """Shards that this process removed to make room."""
+
+    def __add__(self, other: "Traffic") -> "Traffic":
+        return Traffic(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
 class Held:
@@ -86,7 +107,9 @@ class ObjectCache:
 
     def __init__(self, folder: Path, capacity: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder, self._capacity = folder, capacity
+        self._folder, self.capacity = folder, capacity
+        self.evictions = 0
+        """Files that this object's methods have removed to make room."""
 
     def hold(self, found: StoredObject) -> Held | None:
         """The object's file, which is then the one used last; None where it is not here."""
@@ -147,16 +170,17 @@ class ObjectCache:
         return sorted(found)
 
     def _make_room(self, size: int, besides: Path) -> bool:
-        if size > self._capacity:
+        if size > self.capacity:
             return False
         files = [(length, path) for _, length, path in self._files() if path != besides]
-        excess = sum(length for length, _ in files) + size - self._capacity
+        excess = sum(length for length, _ in files) + size - self.capacity
         dead = [(length, path) for length, path in files if path.suffix == _PART]
         for length, path in dead + [file for file in files if file not in dead]:
             if excess <= 0 and path.suffix != _PART:
                 break
             if _remove_unused(path):
                 excess -= length
+                self.evictions += path.suffix == _FILE
         return excess <= 0
 
 

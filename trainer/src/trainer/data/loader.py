@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainer.data import native
+from trainer.data.ahead import training_ahead
 from trainer.data.buffers import Allocate, PixelFormat, Reuse, Ring, numpy_memory
-from trainer.data.cache import CacheConfig
+from trainer.data.cache import CacheConfig, Traffic
 from trainer.data.crops import CropConfig, random_boxes, random_flips
 from trainer.data.evaluation import EvalBatch, EvalLoader
 from trainer.data.files import LoadedImages, load_images
 from trainer.data.order import Order, worker_slice
 from trainer.data.pillow import SlowPath
-from trainer.data.readahead import ReadAhead
 from trainer.data.samples import MAX_ATTEMPTS, BadSample, BadSampleLog, BadSamplePolicy, substitute
 from trainer.data.snapshot import Rows
 from trainer.errors import BadSampleError, ConfigError
@@ -117,7 +117,7 @@ class TrainLoader:
         self._reader = native.open_reader(rows.paths)
         self._shards = None
         if cache is not None and cache.folder:
-            self._shards = ReadAhead(
+            self._shards = training_ahead(
                 rows,
                 order,
                 cache,
@@ -136,6 +136,11 @@ class TrainLoader:
     def slow_samples(self) -> int:
         """How many samples Pillow has decoded for this worker, because the native decoders do not read such files."""
         return self._slow.samples
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """What reading ahead has done; None where shards are on this machine."""
+        return self._shards.traffic if self._shards else None
 
     @property
     def position(self) -> int:
@@ -179,7 +184,8 @@ class TrainLoader:
             if images is None:
                 return
             statuses = np.empty(count, dtype=np.uint8)
-            ticket = self._submit(epochs, samples, images, statuses)
+            cuts = self._cuts(epochs, samples)
+            ticket = self._start(self._reader, self._rows.places(samples), cuts, images, statuses)
             classes = self._rows.class_ids[samples]
             batch = TrainBatch(step=step, images=images, class_ids=classes, samples=samples, epochs=epochs)
             self._pending.append(_Pending(batch, start, statuses, ticket))
@@ -190,9 +196,6 @@ class TrainLoader:
         if self._shards is None:
             return True
         return self._shards.fetch(np.unique(self._rows.shard[samples]).tolist(), wait=not self._pending)
-
-    def _submit(self, epochs: Ints, samples: Ints, images: Any, statuses: NDArray[np.uint8]) -> Work:
-        return self._start(self._reader, self._rows.places(samples), self._cuts(epochs, samples), images, statuses)
 
     def _cuts(self, epochs: Ints, samples: Ints, size: NDArray[np.int32] | None = None) -> native.Cuts:
         """`size` (width, height), where it is known better than by the rows."""
@@ -229,11 +232,9 @@ class TrainLoader:
     def _decode_slowly(self, pending: _Pending) -> None:
         batch = pending.batch
         for i in self._slow.takes(pending.statuses):
-            places = self._rows.places(batch.samples[i : i + 1])
-            epoch, sample = int(batch.epochs[i]), int(batch.samples[i])
-            pending.statuses[i] = self._by_pillow(
-                self._reader, places, epoch, sample, batch.images[i : i + 1], int(pending.statuses[i])
-            )
+            epoch, sample, image = int(batch.epochs[i]), int(batch.samples[i]), batch.images[i : i + 1]
+            places, status = self._rows.places(batch.samples[i : i + 1]), int(pending.statuses[i])
+            pending.statuses[i] = self._by_pillow(self._reader, places, epoch, sample, image, status)
 
     def _by_pillow(
         self, reader: native.Reader, places: native.Places, epoch: int, sample: int, image: Any, status: int

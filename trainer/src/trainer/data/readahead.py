@@ -1,4 +1,4 @@
-"""Shards brought to this machine in the order in which the stream will need them.
+"""Objects brought to this machine in the order in which they will be needed.
 
 The order of samples is known in advance, so the order of shards is: threads download ahead as far as the cache has
 room, and a shard may go when the stream has passed its last sample. Nobody waits silently.
@@ -8,13 +8,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trainer.data import native
-from trainer.data.cache import Busy, CacheConfig, Held, ObjectCache, Part
-from trainer.data.order import Order
+from trainer.data.cache import Busy, CacheConfig, Held, ObjectCache, Part, Traffic
 from trainer.data.remote import (
     CloudStorage,
     GivenUp,
@@ -25,11 +24,9 @@ from trainer.data.remote import (
     StoredObject,
     fetch_object,
     patiently,
-    remote_url,
+    remote_urls,
 )
-from trainer.data.snapshot import Rows
-from trainer.data.visits import Visit, check_room, visits_from
-from trainer.errors import ConfigError
+from trainer.data.visits import Visit
 
 _POLL_SECONDS = 0.2  # other processes give room back without telling
 
@@ -54,33 +51,31 @@ class _Shard:
 
 
 class ReadAhead:
-    """Keeps the shards of stream positions [start, stop) coming, in `config.parallel_downloads` threads.
+    """Keeps the files of `paths` coming as `visits` need them, in `config.parallel_downloads` threads.
 
-    `in_flight`: samples of the batches that are filled at a time. Raises ConfigError where the cache cannot hold what
-    they need.
+    Visits are by first need, in positions of a stream that begins at `start`; nothing is brought for positions more
+    than `farthest` ahead. Raises ConfigError where a path is not in Cloud Storage.
     """
 
     def __init__(
         self,
-        rows: Rows,
-        order: Order,
+        paths: Sequence[str],
+        visits: Iterator[Visit],
         config: CacheConfig,
         reader: native.Reader,
         *,
-        start: int,
-        stop: int | None,
-        in_flight: int,
+        start: int = 0,
+        farthest: int,
         store: ObjectStore | None = None,
         retries: RetryPolicy | None = None,
         telling: Telling | None = None,
     ) -> None:
         self._retries, self._telling = retries or RetryPolicy(), telling or Telling()
         self._store = store or CloudStorage(self._retries)
-        self._reader, self._urls = reader, _urls(rows)
-        check_room(rows, order, config.bytes, start, in_flight)
+        self._reader, self._urls = reader, remote_urls(paths)
         self._cache = ObjectCache(Path(config.folder), config.bytes)
-        self._visits = visits_from(order, start, stop)
-        self._position, self._farthest = start, order.rows_count
+        self._visits = visits
+        self._position, self._farthest = start, farthest
         self._shards: dict[int, _Shard] = {}
         self._failed: dict[int, Exception] = {}
         self._tell_at: dict[int, float] = {}
@@ -88,14 +83,25 @@ class ReadAhead:
         self._turn = threading.Lock()
         self._closing = threading.Event()
         self._piece: int | None = None
-        self.waited_seconds = 0.0
-        """How long the stream stood still for want of a shard."""
+        self._traffic = Traffic()
         self._threads = [
             threading.Thread(target=self._work, name="overnight-read-ahead", daemon=True)
             for _ in range(config.parallel_downloads)
         ]
         for thread in self._threads:
             thread.start()
+
+    @property
+    def traffic(self) -> Traffic:
+        """What was done until now."""
+        with self._changed:
+            return replace(self._traffic, evictions=self._cache.evictions)
+
+    def path(self, file: int) -> Path:
+        """Where a file is that has been fetched."""
+        held = self._shards[file].held
+        assert held is not None, "fetched before"
+        return held.path
 
     def fetch(self, files: Sequence[int], *, wait: bool) -> bool:
         """Whether all `files` are here; with `wait`, they are on return. Raises RemoteError where one cannot be had."""
@@ -109,8 +115,8 @@ class ReadAhead:
                         raise self._failed[file]
                 self._changed.wait(_POLL_SECONDS)
                 self._tell(missing, time.monotonic() - begun)
-        if wait:
-            self.waited_seconds += time.monotonic() - begun
+            if wait:
+                self._traffic.waited_seconds += time.monotonic() - begun
         return True
 
     def passed(self, position: int) -> None:
@@ -131,12 +137,16 @@ class ReadAhead:
         self._forget_piece()
         self._piece = descriptor = os.memfd_create("overnight-sample", os.MFD_CLOEXEC)
 
+        progress = Progress(url)
+
         def read() -> None:
             data = bytearray()
             self._store.read(self._store.describe(url), offset, offset + size, data.extend)
+            progress.received += len(data)
             os.pwrite(descriptor, data, 0)
 
-        patiently(read, url, Progress(url), self._retries, self._closing)
+        patiently(read, url, progress, self._retries, self._closing)
+        self._count(progress)
         return f"/proc/self/fd/{descriptor}"
 
     def close(self) -> None:
@@ -199,7 +209,7 @@ class ReadAhead:
                 )
                 got = self._hold_or_begin(found, shard, leave_when_busy=True)
             except (RemoteError, OSError) as error:
-                self._fail(visit.file, error)
+                self._fail(visit.file, shard, error)
                 return True
         self._complete(visit.file, found, shard, got)
         return True
@@ -217,6 +227,12 @@ class ReadAhead:
 
     def _hold_or_begin(self, found: StoredObject, shard: _Shard, *, leave_when_busy: bool) -> Held | None:
         """The file, or room for it as a Part; None: another process is bringing it."""
+        if found.size > self._cache.capacity:
+            raise RemoteError(
+                f"this object has {found.size / 1e6:.1f} MB and the cache may hold {self._cache.capacity / 1e6:.1f} MB",
+                where=found.url,
+                remedy="give the cache more bytes",
+            )
         while True:
             if (held := self._cache.hold(found)) is not None:
                 return held
@@ -237,10 +253,13 @@ class ReadAhead:
                 got = self._hold_or_begin(found, shard, leave_when_busy=False)
             held = self._download(found, shard, got) if isinstance(got, Part) else got
         except (RemoteError, OSError) as error:
-            self._fail(file, error)
+            self._fail(file, shard, error)
             return
         assert held is not None, "whoever does not leave when busy comes back with the file"
+        self._count(shard.progress)
         with self._changed:
+            self._traffic.misses += isinstance(got, Part)
+            self._traffic.hits += not isinstance(got, Part)
             if self._closing.is_set():
                 held.release()
                 return
@@ -257,20 +276,14 @@ class ReadAhead:
             part.abandon()
             raise
 
-    def _fail(self, file: int, error: Exception) -> None:
+    def _count(self, progress: Progress) -> None:
+        with self._changed:
+            self._traffic.bytes_fetched += progress.received
+            self._traffic.retries += progress.retries
+
+    def _fail(self, file: int, shard: _Shard, error: Exception) -> None:
+        self._count(shard.progress)
         with self._changed:
             self._failed[file] = error
             self._shards.pop(file, None)
             self._changed.notify_all()
-
-
-def _urls(rows: Rows) -> list[str]:
-    urls = [remote_url(path) for path in rows.paths]
-    for path, url in zip(rows.paths, urls, strict=True):
-        if url is None:
-            raise ConfigError(
-                "only shards of Cloud Storage are read ahead",
-                where=path,
-                remedy="leave data.cache.folder empty for shards that are on this machine",
-            )
-    return [url for url in urls if url is not None]

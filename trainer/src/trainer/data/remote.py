@@ -7,12 +7,12 @@ store is a class with the two methods of `ObjectStore`.
 import base64
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from trainer import buckets
-from trainer.errors import TrainerError
+from trainer.errors import ConfigError, TrainerError
 
 SCHEME = "gs://"
 Write = Callable[[bytes], Any]
@@ -71,6 +71,10 @@ class Progress:
     done: int = 0
     attempt: int = 1
     state: str = "not begun"
+    retries: int = 0
+    """Tries after a first one."""
+    received: int = 0
+    """Bytes of all tries."""
 
     def __str__(self) -> str:
         far = f"{self.done / 1e6:.0f} MB of {self.size / 1e6:.0f} MB" if self.size else self.state
@@ -83,6 +87,19 @@ def remote_url(path: str) -> str | None:
         return path
     below = f"{buckets.mount()}/"
     return SCHEME + path.removeprefix(below) if path.startswith(below) else None
+
+
+def remote_urls(paths: Sequence[str]) -> list[str]:
+    """The gs:// URL of each. Raises ConfigError for a path that has none."""
+    urls = [remote_url(path) for path in paths]
+    for path, url in zip(paths, urls, strict=True):
+        if url is None:
+            raise ConfigError(
+                "only files of Cloud Storage are read ahead",
+                where=path,
+                remedy="leave data.cache.folder empty for shards that are on this machine",
+            )
+    return [url for url in urls if url is not None]
 
 
 class CloudStorage:
@@ -202,6 +219,7 @@ def fetch_object(
             raise GivenUp
         if progress.done + len(data) > found.size:
             raise TryAgain("more bytes came than the object has")
+        progress.received += len(data)
         write_at(progress.done, data)
         checksum.update(data)
         progress.done += len(data)
@@ -232,6 +250,7 @@ def patiently(
     wait = policy.first_wait
     for attempt in range(1, policy.tries + 1):
         progress.attempt = attempt
+        progress.retries += attempt > 1
         try:
             return act()
         except TryAgain as error:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from trainer.data.buffers import Allocate, PixelFormat, Reuse, Shape, numpy_memory
-from trainer.data.cache import CacheConfig
+from trainer.data.cache import CacheConfig, Traffic
 from trainer.data.crops import CropConfig
 from trainer.data.loader import TrainBatch, TrainLoader
 from trainer.data.order import Order, Sampling, worker_slice
@@ -93,6 +93,11 @@ class InputStream:
     def slow_samples(self) -> int:
         """How many samples Pillow has decoded for this worker in that time: PNG and the like."""
         return self._loader.slow_samples
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """What reading ahead has done in that time; None where shards are on this machine."""
+        return self._loader.traffic
 
     def keys(self, batch: TrainBatch) -> list[str]:
         """The keys of a batch's planned samples."""

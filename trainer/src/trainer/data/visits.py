@@ -79,7 +79,7 @@ def check_room(rows: Rows, order: Order, capacity: int, start: int, in_flight: i
     if needed > capacity:
         window = order.shuffle_window_shards
         raise ConfigError(
-            f"the cache may hold {capacity / 1e6:.1f} MB, and the shards that are read at a time have "
+            f"training may fill {capacity / 1e6:.1f} MB of the cache, and the shards that it reads at a time have "
             f"{needed / 1e6:.1f} MB",
             where="data.cache.bytes",
             remedy="raise it, or "
