@@ -41,6 +41,7 @@ bool JpegDecoder::step_read_header(const std::uint8_t* data, std::size_t size) n
     jpeg_destroy_decompress(&picture_);
     jpeg_create_decompress(&picture_);
     picture_.progress = errors_.scan_limit();
+    picture_.mem->max_memory_to_use = memory_for(size);
     jpeg_mem_src(&picture_, data, static_cast<unsigned long>(size));
     return jpeg_read_header(&picture_, TRUE) == JPEG_HEADER_OK;
 }
@@ -114,6 +115,9 @@ Status JpegDecoder::decode(int eighths, const Region& region, Pixels& pixels) {
     const auto channels = static_cast<std::size_t>(picture_.output_components);
     const std::size_t stride = (columns * channels + 63) & ~std::size_t{63};
     const int rows = region.bottom - region.top;
+    if (stride * static_cast<std::size_t>(rows) > static_cast<std::size_t>(memory_for(file_.size()))) {
+        return refuse(Status::too_large);
+    }
     rows_.resize(stride * static_cast<std::size_t>(rows));
     if (!step_read_rows(rows_.data(), stride, static_cast<JDIMENSION>(rows))) return refuse(errors_.outcome());
     const Status status = errors_.outcome();

@@ -15,6 +15,7 @@ Status status_of_error(int code) {
         case JERR_NO_SOI: return Status::not_a_jpeg;
         case JERR_INPUT_EMPTY: return Status::empty;
         case JERR_OUT_OF_MEMORY: return Status::out_of_memory;
+        case JERR_NO_BACKING_STORE:  // where libjpeg would need a file, having no more memory left of what it may take
         case JERR_IMAGE_TOO_BIG: return Status::too_large;
         case JERR_BAD_PRECISION:
         case JERR_SOF_UNSUPPORTED:
@@ -81,6 +82,16 @@ void JpegErrors::forget() noexcept {
     error = Status::ok;
     premature_end = false;
     damaged = false;
+}
+
+// Each block of each component has at least one Huffman code of one bit in the file. In memory it is 128 bytes of
+// coefficients, and its pixels are at most 342 bytes of RGB: components sampled 4 x 1, 1 x 4 and 1 x 1 have 9 blocks
+// for 1,024 pixels. So a byte of a file stands for at most 8 * 342 bytes. The rest is for blocks beyond the picture's
+// edges (25 MB where a side has 65,500 pixels) and for rows.
+long memory_for(std::size_t file_bytes) noexcept {
+    constexpr std::size_t rest = std::size_t{64} << 20;
+    constexpr std::size_t of_a_byte = 3072;
+    return static_cast<long>(rest + of_a_byte * file_bytes);
 }
 
 }  // namespace overnight

@@ -1,8 +1,9 @@
-// How libjpeg's errors and warnings become a Status. An error jumps out of libjpeg to where `escape` was set: between
-// there and the call there must be no object with a destructor.
+// How libjpeg's errors and warnings become a Status, and how much memory it may take. An error jumps out of libjpeg to
+// where `escape` was set: between there and the call there must be no object with a destructor.
 #pragma once
 
 #include <csetjmp>
+#include <cstddef>
 #include <cstdio>
 
 #include <jpeglib.h>
@@ -28,5 +29,10 @@ struct JpegErrors {
     Status outcome() const noexcept;
     void forget() noexcept;
 };
+
+// The most memory that a sound file of so many bytes can need, to be told to libjpeg before a picture's header is read
+// (more is an error there: Status::too_large). Without it a progressive file of a few hundred bytes that claims the
+// largest picture would take 1.2 GB.
+long memory_for(std::size_t file_bytes) noexcept;
 
 }  // namespace overnight

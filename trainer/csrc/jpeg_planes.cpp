@@ -6,6 +6,8 @@
 
 #include <jpeglib.h>
 
+#include "jpeg_errors.hpp"
+
 namespace overnight {
 namespace {
 
@@ -37,6 +39,7 @@ struct Reader {
 
     bool start(const std::uint8_t* data, std::size_t size, int eighths) noexcept {
         if (setjmp(errors.escape)) return false;
+        picture.mem->max_memory_to_use = memory_for(size);
         jpeg_mem_src(&picture, data, static_cast<unsigned long>(size));
         jpeg_read_header(&picture, TRUE);
         picture.raw_data_out = TRUE;
@@ -66,6 +69,11 @@ Status libjpeg_planes(std::span<const std::uint8_t> file, int eighths, std::vect
     JSAMPROW rows[3][most_rows];
     JSAMPARRAY components[3];
     std::size_t strides[3] = {};
+    std::size_t samples = 0;
+    for (std::size_t k = 0; k < planes.size(); ++k) {
+        samples += std::size_t{picture.comp_info[k].downsampled_width} * picture.comp_info[k].downsampled_height;
+    }
+    if (samples > static_cast<std::size_t>(memory_for(file.size()))) return Status::too_large;
     for (std::size_t k = 0; k < planes.size(); ++k) {
         const jpeg_component_info& info = picture.comp_info[k];
         planes[k].side = info.DCT_scaled_size;

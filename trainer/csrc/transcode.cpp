@@ -59,6 +59,7 @@ public:
 private:
     bool step_header(const std::uint8_t* data, std::size_t size) noexcept {
         if (setjmp(errors_.escape)) return false;
+        picture.mem->max_memory_to_use = memory_for(size);
         jpeg_mem_src(&picture, data, static_cast<unsigned long>(size));
         jpeg_save_markers(&picture, icc_marker, 0xFFFF);
         return jpeg_read_header(&picture, TRUE) == JPEG_HEADER_OK;
