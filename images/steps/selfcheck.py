@@ -1,6 +1,7 @@
 """Run inside the image of pipeline steps, as its user, on its base: does it hold what it says, and does it work?"""
 
 import importlib
+import io
 import json
 import os
 import subprocess
@@ -22,7 +23,26 @@ def main() -> None:
     import duckdb
 
     assert duckdb.sql("SELECT 6 * 7").fetchall() == [(42,)]
-    print(f"{said['name']}: the command and {len(CLIENTS)} clients of Google Cloud, user {os.getuid()}: fine")
+    clients, markers = f"{len(CLIENTS)} clients of Google Cloud", f"restart markers by {restart_markers()}"
+    print(f"{said['name']}: the command, {clients}, {markers}, user {os.getuid()}: fine")
+
+
+def restart_markers() -> str:
+    """Rewrite a picture as `shards append` does; what did it."""
+    from PIL import Image
+
+    from overnight.shards.rewriter import Rewriter
+
+    picture = io.BytesIO()
+    Image.radial_gradient("L").save(picture, "JPEG")
+    rewriter = Rewriter()
+    answer = rewriter.rewrite(picture.getvalue())
+    version = rewriter.libjpeg_version()
+    rewriter.close()
+    assert answer.status == "ok", answer.status
+    assert b"\xff\xdd\x00\x04" in answer.data, "it holds no restart interval"
+    assert Image.open(io.BytesIO(answer.data)).tobytes() == Image.open(picture).tobytes()
+    return f"libjpeg-turbo {version}"
 
 
 main()

@@ -49,6 +49,17 @@ def test_each_picture_gets_its_answer_in_order() -> None:
     ]
 
 
+def test_it_runs_where_nothing_else_is_installed() -> None:
+    """The image of pipeline steps has no PyTorch, and a Beam worker may have nothing but the trainer."""
+    program = (
+        "import sys; before = set(sys.modules); import trainer.rewrite\n"
+        "others = {'torch', 'numpy', 'pyarrow', 'PIL', 'safetensors', 'google.cloud', 'google_crc32c'}\n"
+        "print(sorted(others & (set(sys.modules) - before)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 @pytest.mark.parametrize(
     ("sent", "problem"),
     [

@@ -70,11 +70,11 @@ def test_the_build_fetches_nothing(name: str) -> None:
 
 @every_image
 def test_what_may_not_be_guessed_has_no_default(name: str) -> None:
-    needed = {"SOURCE", "REVISION"} | ({"OVERNIGHT_CPU"} if name != "steps" else set())
+    needed = {"SOURCE", "REVISION", "OVERNIGHT_CPU"}
     for stage in ("build", "runtime"):
         assert needed <= {words for word, words in stages(name)[stage] if word == "ARG"}
     checked = next(words for word, words in stages(name)["build"] if word == "RUN")
-    assert checked == ("images/stage/check" if name == "steps" else "images/stage/check cpu")
+    assert checked == "images/stage/check cpu"
 
 
 @every_image
@@ -83,7 +83,18 @@ def test_labels_come_from_the_arguments(name: str) -> None:
     assert f'org.opencontainers.image.title="{name}"' in labels
     assert 'org.opencontainers.image.source="${SOURCE}"' in labels
     assert 'org.opencontainers.image.revision="${REVISION}"' in labels
-    assert ('dev.overnight.cpu="${OVERNIGHT_CPU}"' in labels) == (name != "steps")
+    assert 'dev.overnight.cpu="${OVERNIGHT_CPU}"' in labels
+
+
+def test_the_extension_is_built_alike_for_training_and_for_steps() -> None:
+    made = {
+        name: [words for word, words in stages(name)["build"] if word == "RUN" and "package ./trainer" in words]
+        for name in NAMES
+    }
+    assert len(made["steps"]) == 1
+    assert made["steps"] == made["trainer-cpu"] == made["trainer-gpu"]
+    tools = {line.split()[0] for line in _lock("trainer-cpu", "build.txt").splitlines() if "==" in line}
+    assert tools <= {line.split()[0] for line in _lock("steps", "build.txt").splitlines() if "==" in line}
 
 
 def test_the_image_for_gpus_is_that_for_cpus_and_the_plugin() -> None:
@@ -161,7 +172,7 @@ def test_a_build_that_is_told_everything_goes_on(revision: str, cpu: str) -> Non
     assert check("cpu", REVISION=revision, OVERNIGHT_CPU=cpu).returncode == 0
 
 
-def test_the_image_of_steps_needs_no_cpu() -> None:
+def test_what_an_image_does_not_need_is_not_asked_for() -> None:
     assert check(OVERNIGHT_CPU=None).returncode == 0
 
 
