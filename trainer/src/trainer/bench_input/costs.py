@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from trainer import _native
 from trainer.data import native
 from trainer.data.crops import CropConfig, random_boxes, random_flips
-from trainer.data.loader import PLANAR_FROM
 
 LEAST_ROUNDS = 3
 _STEPS = ("entropy", "planes", "pixels", "sample")
@@ -98,8 +97,6 @@ def rotate(runs: Mapping[str, Callable[[], float]], seconds: float) -> dict[str,
 
 def decoders(work: Work) -> tuple[list[int], list[int]]:
     """Which files training decodes with the own decoder, and which with libjpeg; bad ones are among these."""
-    if work.size < PLANAR_FROM:
-        return [], list(range(len(work)))
     _, statuses = runner(work, "entropy")()
     own = [i for i, status in enumerate(statuses) if status == "ok"]
     return own, sorted(set(range(len(work))) - set(own))

@@ -13,7 +13,6 @@ from trainer.bench_input.costs import Work, work_of
 from trainer.bench_input.kinds import why_left_to_libjpeg
 from trainer.bench_input.pictures import Drawn
 from trainer.data.crops import CropConfig
-from trainer.data.loader import PLANAR_FROM
 from trainer.errors import SnapshotError
 
 FORMAT = "overnight.bench-input/1"
@@ -52,17 +51,11 @@ def answer(drawn: Drawn, question: Question) -> dict[str, Any]:
         "size": question.size,
         "instructions": _native.INSTRUCTION_SETS[-1],
         "bad": dict(bad),
-        "fallback": _fallback(usable, left),
+        "fallback": dict(Counter(why_left_to_libjpeg(usable.files[i]) for i in left)),
         **core,
         "levers": _levers(usable, question),
         **_loader(drawn, question, core["images_per_second_core"]),
     }
-
-
-def _fallback(work: Work, left: list[int]) -> dict[str, int]:
-    if left and work.size < PLANAR_FROM:
-        return {f"samples below {PLANAR_FROM} pixels": len(left)}
-    return dict(Counter(why_left_to_libjpeg(work.files[i]) for i in left))
 
 
 def _sample(drawn: Drawn, good: list[int]) -> dict[str, Any]:

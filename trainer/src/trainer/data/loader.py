@@ -25,9 +25,6 @@ from trainer.data.samples import MAX_ATTEMPTS, BadSample, BadSampleLog, BadSampl
 from trainer.data.snapshot import Rows
 from trainer.errors import BadSampleError, ConfigError
 
-PLANAR_FROM = 128
-"""Pixels of a target's side from which on the own decoder is used (docs/input.md says why)."""
-
 __all__ = [
     "BadSample",
     "BadSamplePolicy",
@@ -224,7 +221,6 @@ class TrainLoader:
             images,
             statuses,
             exact=False,
-            planar=int(images.shape[2]) >= PLANAR_FROM,
             channels_last=self._pixels.channels_last,
             normalisation=self._pixels.normalisation,
         )
