@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 namespace overnight {
@@ -17,8 +18,13 @@ struct FloatArithmetic {
     static Value multiply(Value value, Value weight) { return value * weight; }
     static float sample(Value value) { return value; }
 
-    static void weigh(const double* shares, int count, double total, Value* weights) {
-        for (int k = 0; k < count; ++k) weights[k] = static_cast<Value>(shares[k] / total);
+    // Weights [outputs][count] of shares [count][outputs]: an output's add up to 1.
+    static void weigh(const double* shares, int count, std::size_t outputs, const double* totals, Value* weights) {
+        for (std::size_t o = 0; o < outputs; ++o) {
+            for (int k = 0; k < count; ++k) {
+                *weights++ = static_cast<Value>(shares[static_cast<std::size_t>(k) * outputs + o] / totals[o]);
+            }
+        }
     }
 };
 
@@ -36,20 +42,23 @@ struct FixedArithmetic {
     static float sample(Value value) { return static_cast<float>(value) * (1.0F / 64.0F); }
 
     // Weights add up to exactly 1, so that a flat picture stays flat; the largest takes what rounding left over.
-    static void weigh(const double* shares, int count, double total, Value* weights) {
+    static void weigh(const double* shares, int count, std::size_t outputs, const double* totals, Value* weights) {
         constexpr int one = 1 << 15;
-        const double factor = one / total;
-        int sum = 0;
-        int highest = 0;
-        for (int k = 0; k < count; ++k) {
-            // Never negative, so that adding a half and cutting rounds.
-            const int weight = std::min(static_cast<int>(shares[k] * factor + 0.5), one - 1);
-            weights[k] = static_cast<Value>(weight);
-            sum += weight;
-            if (weight > weights[highest]) highest = k;
+        for (std::size_t o = 0; o < outputs; ++o, weights += count) {
+            const double factor = one / totals[o];
+            int sum = 0;
+            int highest = 0;
+            for (int k = 0; k < count; ++k) {
+                // Never negative, so that adding a half and cutting rounds.
+                const double share = shares[static_cast<std::size_t>(k) * outputs + o];
+                const int weight = std::min(static_cast<int>(share * factor + 0.5), one - 1);
+                weights[k] = static_cast<Value>(weight);
+                sum += weight;
+                if (weight > weights[highest]) highest = k;
+            }
+            Value& largest = weights[highest];
+            largest = static_cast<Value>(std::min(largest + one - sum, one - 1));
         }
-        Value& largest = weights[highest];
-        largest = static_cast<Value>(std::min(largest + one - sum, one - 1));
     }
 };
 

@@ -96,7 +96,7 @@ DataEnd PlanarMaker::unstuff(std::span<const std::uint8_t> file, Unstuffed& inpu
 }
 
 // The planes' aims and the scan's window are set.
-std::optional<Status> PlanarMaker::decode(std::span<const std::uint8_t> file, ScanJob& scan) {
+std::optional<Status> PlanarMaker::prepare(std::span<const std::uint8_t> file, ScanJob& scan) {
     switch (unstuff(file, scan.input)) {
         case DataEnd::end_marker: break;
         case DataEnd::nothing: return Status::truncated;
@@ -124,6 +124,12 @@ std::optional<Status> PlanarMaker::decode(std::span<const std::uint8_t> file, Sc
                          .out = plane.samples.at_least(stride * high + beyond),
                          .stride = stride};
     }
+    return Status::ok;
+}
+
+std::optional<Status> PlanarMaker::decode(std::span<const std::uint8_t> file, ScanJob& scan) {
+    const std::optional<Status> status = prepare(file, scan);
+    if (status != Status::ok) return status;
     return kernels_.decode_scan(scan) ? Status::ok : Status::corrupt;
 }
 
@@ -138,30 +144,28 @@ ResampleJob PlanarMaker::resample_job(int component, const ScanJob& scan, int si
             .width = aim.across.high() - aim.across.low(),
             .size = size,
             .across_first = aim.across.firsts(),
-            .across_count = aim.across.counts(),
+            .across_count = aim.across.count(),
             .across_weights = aim.across.weights(0),
-            .across_capacity = aim.across.capacity(),
             .across_low = aim.across.low(),
             .down_first = aim.down.firsts(),
-            .down_count = aim.down.counts(),
+            .down_count = aim.down.count(),
             .down_weights = aim.down.weights(0),
-            .down_capacity = aim.down.capacity(),
             .down_low = aim.down.low()};
 }
 
-void PlanarMaker::render(const ScanJob& scan, const Output& output, void* out) {
+bool PlanarMaker::make_prepared(const ScanJob& scan, const Output& output, void* out) {
     ResampleJob jobs[3];
     int widest = 0;
     for (int k = 0; k < frame_.components; ++k) {
         jobs[k] = resample_job(k, scan, output.size);
         widest = std::max(widest, jobs[k].width);
     }
-    const std::size_t line = padded(static_cast<std::size_t>(output.size), 16);
     const std::size_t row = padded(static_cast<std::size_t>(widest), 32);
+    const std::size_t line = padded(static_cast<std::size_t>(output.size), resample_tile_rows);
     const ResampleScratch scratch{.row_stride = row,
                                   .rows = rows_.at_least(row * resample_tile_rows),
-                                  .columns = columns_.at_least(row * resample_tile_rows),
-                                  .planes = tile_.at_least(3 * line * resample_tile_rows),
+                                  .columns = columns_.at_least(3 * row * resample_tile_rows),
+                                  .line_stride = line,
                                   .lines = lines_.at_least(3 * line * resample_tile_rows)};
     FinishJob finish{.size = output.size,
                      .colour = frame_.components == 3,
@@ -170,7 +174,7 @@ void PlanarMaker::render(const ScanJob& scan, const Output& output, void* out) {
                      .out = out};
     std::copy_n(output.scale, 3, finish.scale);
     std::copy_n(output.shift, 3, finish.shift);
-    kernels_.render(jobs, finish, scratch);
+    return kernels_.make_sample(scan, jobs, finish, scratch);
 }
 
 std::optional<Status> PlanarMaker::make(std::span<const std::uint8_t> file, const Cut& cut, const Output& output,
@@ -182,9 +186,9 @@ std::optional<Status> PlanarMaker::make(std::span<const std::uint8_t> file, cons
     scan.units_across = frame_.units_across();
     aim_planes(cut, output.size);
     cover(scan);
-    const std::optional<Status> status = decode(file, scan);
-    if (status == Status::ok) render(scan, output, out);
-    return status;
+    const std::optional<Status> status = prepare(file, scan);
+    if (status != Status::ok) return status;
+    return make_prepared(scan, output, out) ? Status::ok : Status::corrupt;
 }
 
 std::optional<Status> PlanarMaker::planes(std::span<const std::uint8_t> file, int side, Planes& result) {

@@ -78,10 +78,11 @@ private:
     void aim(Aim& aim, const Component& shape, const Cut& cut, int size) const;
     const Aim& aim_of(int component) const { return aim_[plane_[component].aim]; }
     void cover(ScanJob& scan) const;
+    std::optional<Status> prepare(std::span<const std::uint8_t> file, ScanJob& scan);
     std::optional<Status> decode(std::span<const std::uint8_t> file, ScanJob& scan);
     DataEnd unstuff(std::span<const std::uint8_t> file, Unstuffed& input);
     ResampleJob resample_job(int component, const ScanJob& scan, int size) const;
-    void render(const ScanJob& scan, const Output& output, void* out);
+    bool make_prepared(const ScanJob& scan, const Output& output, void* out);
 
     const Kernels& kernels_;
     std::unique_ptr<Tables> tables_;
@@ -92,7 +93,6 @@ private:
     Scratch<std::uint32_t> segments_;
     Scratch<std::int16_t> rows_;
     Scratch<std::int16_t> columns_;
-    Scratch<std::int16_t> tile_;
     Scratch<std::int16_t> lines_;
 };
 

@@ -90,7 +90,7 @@ void Resampler<Arithmetic>::pass_down(const Pixels& pixels, int top, int rows) {
     for (int y = 0; y < rows; ++y) {
         const int o = top + y;
         const std::uint8_t* in = pixels.origin + static_cast<std::size_t>(down.first(o)) * pixels.stride;
-        blend_all<Arithmetic>(in, pixels.stride, down.count(o), down.weights(o),
+        blend_all<Arithmetic>(in, pixels.stride, down.count(), down.weights(o),
                               rows_.data() + static_cast<std::size_t>(y) * row_stride_, width);
     }
 }
@@ -102,7 +102,7 @@ void Resampler<Arithmetic>::pass_across(int channels, int size) {
         const Value* in = columns_.data() + static_cast<std::size_t>(across.first(o)) * step;
         Value* out = planes_.data() + static_cast<std::size_t>(o) * tile_rows;
         for (int c = 0; c < channels; ++c, in += tile_rows, out += plane_stride_) {
-            blend_all<Arithmetic>(in, step, across.count(o), across.weights(o), out, tile_rows);
+            blend_all<Arithmetic>(in, step, across.count(), across.weights(o), out, tile_rows);
         }
     }
 }

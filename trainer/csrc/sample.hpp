@@ -44,7 +44,7 @@ public:
     ~SampleMaker();
     SampleMaker(SampleMaker&&) noexcept;
 
-    // Writes one sample to `out`; on any status but ok nothing of `out` is touched.
+    // Writes one sample to `out`; on any status but ok what stands there means nothing.
     Status make(std::span<const std::uint8_t> file, const Cut& cut, Precision precision, const Output& output,
                 void* out);
 

@@ -23,56 +23,60 @@ public:
     // The same with a triangle of another half-width, `support` samples.
     void prepare(double begin, double end, int length, int size, bool mirrored, double support) {
         const double scale = (end - begin) / size;
-        capacity_ = static_cast<std::size_t>(std::ceil(support)) * 2 + 1;
-        first_.resize(static_cast<std::size_t>(size));
-        count_.resize(static_cast<std::size_t>(size));
-        weights_.assign(static_cast<std::size_t>(size) * capacity_, Value{});
-        shares_.resize(capacity_);
-        low_ = length;
-        high_ = 0;
+        const auto lowest = [&](double centre) { return static_cast<int>(centre - support + 0.5); };
+        low_ = std::clamp(lowest(begin + 0.5 * scale), 0, length - 1);
+        high_ = std::clamp(static_cast<int>(end - 0.5 * scale + support + 0.5), low_ + 1, length);
+        count_ = std::min(static_cast<int>(std::ceil(2 * support)), high_ - low_);
+        const auto outputs = static_cast<std::size_t>(size);
+        first_.resize(outputs);
+        centres_.resize(outputs);
         for (int o = 0; o < size; ++o) {
-            place(static_cast<std::size_t>(mirrored ? size - 1 - o : o), begin + (o + 0.5) * scale, support, length);
+            const double centre = begin + ((mirrored ? size - 1 - o : o) + 0.5) * scale;
+            centres_[static_cast<std::size_t>(o)] = centre;
+            first_[static_cast<std::size_t>(o)] = std::clamp(lowest(centre), low_, high_ - count_);
         }
+        weigh(outputs, 1.0 / support);
     }
 
     // The samples that any output needs: [low, high).
     int low() const { return low_; }
     int high() const { return high_; }
 
-    // Of output `o`: its first sample counted from low(), the number of samples, their weights.
+    // Every output looks at `count` samples; where the triangle covers fewer, some weigh nothing.
+    int count() const { return count_; }
+    // Of output `o`: its first sample counted from low(), and the weights.
     int first(int o) const { return first_[static_cast<std::size_t>(o)] - low_; }
-    int count(int o) const { return count_[static_cast<std::size_t>(o)]; }
-    // All outputs' first samples, counted from the axis's beginning, and numbers of samples.
+    const Value* weights(int o) const { return weights_.data() + static_cast<std::size_t>(o * count_); }
+    // All outputs' first samples, counted from the axis's beginning.
     const int* firsts() const { return first_.data(); }
-    const int* counts() const { return count_.data(); }
-    std::size_t capacity() const { return capacity_; }  // weights from one output to the next
-    const Value* weights(int o) const { return weights_.data() + static_cast<std::size_t>(o) * capacity_; }
 
 private:
-    void place(std::size_t slot, double centre, double support, int length) {
-        const int begin = std::clamp(static_cast<int>(centre - support + 0.5), 0, length - 1);
-        const int end = std::clamp(static_cast<int>(centre + support + 0.5), begin + 1, length);
-        const double inverse = 1.0 / support;
-        double total = 0;
-        for (int i = begin; i < end; ++i) {
-            const double share = std::max(0.0, 1.0 - std::abs(i - centre + 0.5) * inverse);
-            shares_[static_cast<std::size_t>(i - begin)] = share;
-            total += share;
+    // Tap by tap over all outputs, for compilers to make vectors of.
+    void weigh(std::size_t outputs, double inverse) {
+        shares_.resize(outputs * static_cast<std::size_t>(count_));
+        weights_.resize(shares_.size());
+        totals_.assign(outputs, 0);
+        double* share = shares_.data();
+        double* const total = totals_.data();
+        const double* const centre = centres_.data();
+        const int* const first = first_.data();
+        for (int k = 0; k < count_; ++k, share += outputs) {
+            for (std::size_t o = 0; o < outputs; ++o) {
+                share[o] = std::max(0.0, 1.0 - std::abs(first[o] + k - centre[o] + 0.5) * inverse);
+                total[o] += share[o];
+            }
         }
-        Arithmetic::weigh(shares_.data(), end - begin, total, weights_.data() + slot * capacity_);
-        first_[slot] = begin;
-        count_[slot] = end - begin;
-        low_ = std::min(low_, begin);
-        high_ = std::max(high_, end);
+        Arithmetic::weigh(shares_.data(), count_, outputs, total, weights_.data());
     }
 
-    std::size_t capacity_ = 0;
     std::vector<int> first_;
-    std::vector<int> count_;
-    std::vector<Value> weights_;
-    std::vector<double> shares_;
+    std::vector<double> centres_;
+    std::vector<double> shares_;  // [count][outputs]
+    std::vector<double> totals_;
+    std::vector<Value> weights_;  // [outputs][count]
     int low_ = 0;
     int high_ = 0;
+    int count_ = 0;
 };
 
 }  // namespace overnight

@@ -59,7 +59,7 @@ void check_kernels(const Request& request, std::optional<Status> expected, const
         if (maker.make(request.file, request.cut, request.output, again.sample()) != expected) {
             fail("instruction sets or repetitions disagree about a status");
         }
-        if (!(again == sample)) fail("instruction sets or repetitions disagree about pixels");
+        if (expected == Status::ok && !(again == sample)) fail("instruction sets or repetitions disagree about pixels");
     }
 }
 
@@ -73,7 +73,7 @@ void check_own(const Request& request) {
 void check_maker(SampleMaker& maker, const Request& request, Precision precision) {
     Memory sample(bytes_of(request.output), true);
     const Status status = maker.make(request.file, request.cut, precision, request.output, sample.sample());
-    if (status != Status::ok && !(sample == Memory(bytes_of(request.output), true))) {
+    if (precision != Precision::fast && status != Status::ok && !(sample == Memory(bytes_of(request.output), true))) {
         fail("a bad file's sample was written to");
     }
 }

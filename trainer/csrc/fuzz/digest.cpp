@@ -49,7 +49,7 @@ std::uint64_t digest_of_samples(PlanarMaker& maker, std::span<const std::uint8_t
         std::vector<std::uint8_t> sample(bytes_of(output));
         const auto status = maker.make(file, choice.cut(frame.width, frame.height), output, sample.data());
         hash = digest_of(status, hash);
-        hash = hash_of(sample.data(), sample.size(), hash);
+        if (status == Status::ok) hash = hash_of(sample.data(), sample.size(), hash);
     }
     return hash;
 }

@@ -8,15 +8,21 @@
 
 // clang-format off: each builds on those before it
 #include "entropy.hpp"
+#if defined(__AVX2__)
+#include "vectors.hpp"
+#endif
+#include "waiting.hpp"
+#if defined(__AVX2__) || (defined(__ARM_NEON) && defined(__aarch64__))
+#define OVERNIGHT_VECTOR_TRANSFORM
+#endif
 #include "transform_plain.hpp"
 #if defined(__AVX2__)
-#define OVERNIGHT_VECTOR_TRANSFORM
-#include "transform_avx2.hpp"
+#include "transform_x86.hpp"
 #elif defined(__ARM_NEON) && defined(__aarch64__)
-#define OVERNIGHT_VECTOR_TRANSFORM
 #include "transform_neon.hpp"
 #endif
 #include "scan.hpp"
 #include "lanes.hpp"
 #include "resample.hpp"
+#include "sample.hpp"
 // clang-format on

@@ -7,6 +7,6 @@
 namespace overnight {
 
 extern const Kernels avx2_kernels;
-const Kernels avx2_kernels{"avx2", avx2::unstuff, avx2::decode_scan, avx2::render};
+const Kernels avx2_kernels{"avx2", avx2::unstuff, avx2::decode_scan, avx2::make_sample};
 
 }  // namespace overnight

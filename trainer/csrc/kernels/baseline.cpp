@@ -20,6 +20,6 @@ const Kernels baseline_kernels{
 #else
     "baseline",
 #endif
-    OVERNIGHT_ISA::unstuff, OVERNIGHT_ISA::decode_scan, OVERNIGHT_ISA::render};
+    OVERNIGHT_ISA::unstuff, OVERNIGHT_ISA::decode_scan, OVERNIGHT_ISA::make_sample};
 
 }  // namespace overnight

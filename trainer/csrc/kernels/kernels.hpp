@@ -63,14 +63,12 @@ struct ResampleJob {
     int width = 0;  // samples of a row that outputs need
     int size = 0;   // of the target, pixels
     const int* across_first = nullptr;
-    const int* across_count = nullptr;
+    int across_count = 0;  // samples that an output looks at, and weights from one output to the next
     const std::int16_t* across_weights = nullptr;
-    std::size_t across_capacity = 0;  // weights from one output to the next
-    int across_low = 0;               // what `across_first` counts beyond the origin
+    int across_low = 0;  // what `across_first` counts beyond the origin
     const int* down_first = nullptr;
-    const int* down_count = nullptr;
+    int down_count = 0;
     const std::int16_t* down_weights = nullptr;
-    std::size_t down_capacity = 0;
     int down_low = 0;
 };
 
@@ -84,9 +82,9 @@ constexpr std::size_t bytes_of(Number number) {
 struct ResampleScratch {
     std::size_t row_stride = 0;       // a multiple of 32, at least the widest plane's width
     std::int16_t* rows = nullptr;     // [tile rows][row_stride]
-    std::int16_t* columns = nullptr;  // [row_stride][tile rows]
-    std::int16_t* planes = nullptr;   // [3][line length][tile rows], a line being `size` rounded up to 16
-    std::int16_t* lines = nullptr;    // [3][tile rows][line length]
+    std::int16_t* columns = nullptr;  // [3][row_stride][tile rows]
+    std::size_t line_stride = 0;      // the target's size, rounded up to a multiple of 32
+    std::int16_t* lines = nullptr;    // [3][tile rows][line_stride]
 };
 
 // What the target's pixels become.
@@ -106,8 +104,10 @@ struct Kernels {
     void (*unstuff)(const std::uint8_t* data, std::size_t size, Unstuffed& result);
     // False: the stream is damaged (a code that is none, a block that is too long, data that end too early).
     bool (*decode_scan)(const ScanJob& job);
-    // Planes to pixels: three for colour, one for grey.
-    void (*render)(const ResampleJob* planes, const FinishJob& job, const ResampleScratch& scratch);
+    // The same, and on to the finished sample; `planes`: three for colour, one for grey. What is written of a damaged
+    // stream means nothing.
+    bool (*make_sample)(const ScanJob& scan, const ResampleJob* planes, const FinishJob& job,
+                        const ResampleScratch& scratch);
 };
 
 // The best that this machine can do; OVERNIGHT_SIMD=baseline in the environment forces the plain one.

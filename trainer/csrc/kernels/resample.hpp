@@ -6,70 +6,91 @@ namespace overnight::OVERNIGHT_ISA {
 
 inline constexpr int tile = resample_tile_rows;
 
-[[gnu::always_inline]] inline std::size_t line_length(int size) {
-    return static_cast<std::size_t>(size + 15) & ~std::size_t{15};
+template <int number>
+struct Constant {
+    static constexpr int value = number;
+};
+
+// The weights of an output's samples. A constant number of them, as nearly all planes need, stays in registers.
+template <int constant>
+struct Weights {
+    Lanes weight[constant];
+
+    [[gnu::always_inline]] Weights(const std::int16_t* from, int) {
+        for (int k = 0; k < constant; ++k) weight[k] = all(from[k]);
+    }
+    [[gnu::always_inline]] int count() const { return constant; }
+    [[gnu::always_inline]] Lanes operator[](int k) const { return weight[k]; }
+};
+
+template <>
+struct Weights<0> {
+    const std::int16_t* from;
+    int number;
+
+    [[gnu::always_inline]] Weights(const std::int16_t* weights, int count) : from(weights), number(count) {}
+    [[gnu::always_inline]] int count() const { return number; }
+    [[gnu::always_inline]] Lanes operator[](int k) const { return all(from[k]); }
+};
+
+// The weighted sum of lines of 32 samples, `stride` apart.
+template <int constant, class Sample>
+[[gnu::always_inline]] inline Lanes blend(const Sample* from, std::size_t stride, const Weights<constant>& weights) {
+    Lanes sum = scaled(load(from), weights[0]);
+    for (int k = 1; k < weights.count(); ++k) {
+        sum = plus(sum, scaled(load(from + static_cast<std::size_t>(k) * stride), weights[k]));
+    }
+    return sum;
 }
 
-// One row of the tile: the weighted sum of the plane's rows that it covers.
-[[gnu::always_inline]] inline void blend_rows(const std::uint8_t* from, std::size_t stride, int width, int count,
-                                              const std::int16_t* weights, std::int16_t* to) {
-    for (int x = 0; x < width; x += 32) {
-        Lanes low = zero();
-        Lanes high = zero();
-        const std::uint8_t* row = from + x;
-        for (int k = 0; k < count; ++k, row += stride) {
-            const Lanes weight = all(weights[k]);
-            low = plus(low, scaled(load_bytes(row), weight));
-            high = plus(high, scaled(load_bytes(row + 16), weight));
-        }
-        store(to + x, low);
-        store(to + x + 16, high);
+// Rows of the plane to rows of the tile.
+template <int constant>
+inline void pass_down(const ResampleJob& job, int top, int rows, std::size_t stride, std::int16_t* to) {
+    for (int o = top; o < top + rows; ++o, to += stride) {
+        const std::uint8_t* from = job.origin + static_cast<std::size_t>(job.down_first[o] - job.down_low) * job.stride;
+        const Weights<constant> weights(job.down_weights + o * job.down_count, job.down_count);
+        for (int x = 0; x < job.width; x += 32) store(to + x, blend(from + x, job.stride, weights));
     }
 }
 
-// One column of the tile, likewise.
-[[gnu::always_inline]] inline void blend_columns(const std::int16_t* from, int count, const std::int16_t* weights,
-                                                 std::int16_t* to) {
-    Lanes upper = zero();
-    Lanes lower = zero();
-    for (int k = 0; k < count; ++k, from += tile) {
-        const Lanes weight = all(weights[k]);
-        upper = plus(upper, scaled(load(from), weight));
-        lower = plus(lower, scaled(load(from + 16), weight));
+// Columns of the plane to the columns [left, end) of the target.
+template <int constant>
+inline void pass_across(const ResampleJob& job, const std::int16_t* columns, int left, int end, std::int16_t* to) {
+    for (int o = left; o < end; ++o, to += tile) {
+        const std::int16_t* from = columns + static_cast<std::size_t>(job.across_first[o] - job.across_low) * tile;
+        store(to, blend(from, tile, Weights<constant>(job.across_weights + o * job.across_count, job.across_count)));
     }
-    store(to, upper);
-    store(to + 16, lower);
 }
 
-// One plane's part of the tile, as columns: to[x][tile].
-inline void resample_plane(const ResampleJob& job, int top, int rows, const ResampleScratch& scratch,
-                           std::int16_t* to) {
+// Calls `pass` with `count` as a constant where it is small, else with 0.
+template <class Pass>
+[[gnu::always_inline]] inline void with_constant(int count, Pass pass) {
+    switch (count) {
+        case 1: return pass(Constant<1>{});
+        case 2: return pass(Constant<2>{});
+        case 3: return pass(Constant<3>{});
+        case 4: return pass(Constant<4>{});
+        case 5: return pass(Constant<5>{});
+        default: return pass(Constant<0>{});
+    }
+}
+
+// One plane's rows for the tile, as columns of 32.
+inline void make_columns(const ResampleJob& job, int top, int rows, const ResampleScratch& scratch,
+                         std::int16_t* columns) {
     const std::size_t stride = scratch.row_stride;
-    for (int y = 0; y < rows; ++y) {
-        const int o = top + y;
-        blend_rows(job.origin + static_cast<std::size_t>(job.down_first[o] - job.down_low) * job.stride, job.stride,
-                   job.width, job.down_count[o], job.down_weights + static_cast<std::size_t>(o) * job.down_capacity,
-                   scratch.rows + static_cast<std::size_t>(y) * stride);
-    }
+    with_constant(job.down_count, [&](auto count) { pass_down<count.value>(job, top, rows, stride, scratch.rows); });
     for (int x = 0; x < job.width; x += 8) {
-        for (int y = 0; y < rows; y += 8) {
-            transpose_block(scratch.rows + static_cast<std::size_t>(y) * stride + x, stride,
-                            scratch.columns + static_cast<std::size_t>(x) * tile + y, tile);
-        }
-    }
-    for (int o = 0; o < job.size; ++o) {
-        blend_columns(scratch.columns + static_cast<std::size_t>(job.across_first[o] - job.across_low) * tile,
-                      job.across_count[o], job.across_weights + static_cast<std::size_t>(o) * job.across_capacity,
-                      to + static_cast<std::size_t>(o) * tile);
+        columns_of_rows(scratch.rows + x, stride, columns + static_cast<std::size_t>(x) * tile);
     }
 }
 
 // YCbCr to RGB in place, six fractional bits: JFIF's factors, each above 1/2 split into a whole and a remainder.
-inline void to_colour(std::int16_t* y, std::int16_t* cb, std::int16_t* cr, std::size_t count) {
+inline void to_colour(std::int16_t* y, std::int16_t* cb, std::int16_t* cr, int count) {
     const Lanes centre = all(128 * 64);
     const Lanes black = zero();
     const Lanes white = all(255 * 64);
-    for (std::size_t i = 0; i < count; i += 16) {
+    for (int i = 0; i < count; i += 32) {
         const Lanes luma = load(y + i);
         const Lanes blue_part = minus(load(cb + i), centre);
         const Lanes red_part = minus(load(cr + i), centre);
@@ -131,64 +152,102 @@ struct ToFloat16 {
     __builtin_memcpy(to, from, bytes);
 }
 
+// One channel of a row to its place. `line`: memory for it, where it cannot be written straight away.
 template <class To>
-inline void write_tile(const FinishJob& job, int top, int rows, const ResampleScratch& scratch) {
+[[gnu::always_inline]] inline void write_line(const std::int16_t* samples, std::size_t size, float scale, float shift,
+                                              typename To::Value* line, typename To::Value* out) {
+#if defined(__AVX2__)
+    if constexpr (sizeof *out == sizeof(float)) {
+        if (size % 8 == 0 && (reinterpret_cast<std::uintptr_t>(out) & 31) == 0) {
+            const __m256 factor = _mm256_set1_ps(scale);
+            const __m256 summand = _mm256_set1_ps(shift);
+            for (std::size_t x = 0; x < size; x += 8) {
+                const __m256 value = _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(load_half(samples + x)));
+                _mm256_stream_ps(out + x, _mm256_add_ps(_mm256_mul_ps(value, factor), summand));
+            }
+            return;
+        }
+    }
+#endif
+    for (std::size_t x = 0; x < size; ++x) line[x] = To::convert(samples[x], scale, shift);
+    copy_past_caches(out, line, size * sizeof *out);
+}
+
+[[gnu::always_inline]] inline const std::int16_t* line_of(const FinishJob& job, const ResampleScratch& scratch, int c,
+                                                          int y) {
+    return scratch.lines + static_cast<std::size_t>((job.colour ? c * tile : 0) + y) * scratch.line_stride;
+}
+
+// The tile's rows to their places: NCHW.
+template <class To>
+inline void write_planes(const FinishJob& job, const ResampleScratch& scratch, int top, int rows) {
     using Value = typename To::Value;
     const auto size = static_cast<std::size_t>(job.size);
-    const std::size_t length = line_length(job.size);
-    alignas(64) Value line[3 * resample_line_limit];
-    auto* out = static_cast<Value*>(job.out);
-    for (int y = 0; y < rows; ++y) {
-        const std::size_t row = static_cast<std::size_t>(top + y) * size;
-        for (std::size_t c = 0; c < 3; ++c) {
-            const std::int16_t* samples =
-                scratch.lines + (job.colour ? c * tile * length : 0) + static_cast<std::size_t>(y) * length;
-            const float scale = job.scale[c] * (1.0F / 64.0F);
-            const float shift = job.shift[c];
-            if (job.interleaved) {
-                for (std::size_t x = 0; x < size; ++x) line[3 * x + c] = To::convert(samples[x], scale, shift);
-            } else {
-                for (std::size_t x = 0; x < size; ++x) line[x] = To::convert(samples[x], scale, shift);
-                copy_past_caches(out + c * size * size + row, line, size * sizeof(Value));
-            }
+    alignas(64) Value line[resample_line_limit];
+    for (int c = 0; c < 3; ++c) {
+        auto* out = static_cast<Value*>(job.out) + static_cast<std::size_t>(c * job.size + top) * size;
+        for (int y = 0; y < rows; ++y, out += size) {
+            write_line<To>(line_of(job, scratch, c, y), size, job.scale[c] * (1.0F / 64.0F), job.shift[c], line, out);
         }
-        if (job.interleaved) copy_past_caches(out + 3 * row, line, 3 * size * sizeof(Value));
     }
 }
 
-inline void render(const ResampleJob* planes, const FinishJob& job, const ResampleScratch& scratch) {
+// NHWC.
+template <class To>
+inline void write_pixels(const FinishJob& job, const ResampleScratch& scratch, int top, int rows) {
+    using Value = typename To::Value;
+    const auto size = static_cast<std::size_t>(job.size);
+    alignas(64) Value line[3 * resample_line_limit];
+    auto* out = static_cast<Value*>(job.out) + 3 * static_cast<std::size_t>(top) * size;
+    for (int y = 0; y < rows; ++y, out += 3 * size) {
+        for (int c = 0; c < 3; ++c) {
+            const std::int16_t* from = line_of(job, scratch, c, y);
+            const float scale = job.scale[c] * (1.0F / 64.0F);
+            const float shift = job.shift[c];
+            for (std::size_t x = 0; x < size; ++x) line[3 * x + c] = To::convert(from[x], scale, shift);
+        }
+        copy_past_caches(out, line, 3 * size * sizeof *line);
+    }
+}
+
+template <class To>
+inline void write_as(const FinishJob& job, const ResampleScratch& scratch, int top, int rows) {
+    if (job.interleaved) return write_pixels<To>(job, scratch, top, rows);
+    write_planes<To>(job, scratch, top, rows);
+}
+
+inline void write(const FinishJob& job, const ResampleScratch& scratch, int top, int rows) {
+    switch (job.number) {
+        case Number::uint8: return write_as<ToUint8>(job, scratch, top, rows);
+        case Number::float32: return write_as<ToFloat32>(job, scratch, top, rows);
+        case Number::bfloat16: return write_as<ToBfloat16>(job, scratch, top, rows);
+        case Number::float16: return write_as<ToFloat16>(job, scratch, top, rows);
+    }
+}
+
+// Makes the rows [top, top + rows) of the target: scratch.lines.
+inline void render_tile(const ResampleJob* planes, const FinishJob& job, const ResampleScratch& scratch, int top,
+                        int rows) {
     const int channels = job.colour ? 3 : 1;
-    const std::size_t length = line_length(job.size);
-    const std::size_t plane = length * tile;
-    for (int top = 0; top < job.size; top += tile) {
-        const int rows = job.size - top < tile ? job.size - top : tile;
+    const std::size_t plane = scratch.row_stride * tile;
+    alignas(64) std::int16_t columns[3 * tile * tile];
+    for (int c = 0; c < channels; ++c) make_columns(planes[c], top, rows, scratch, scratch.columns + c * plane);
+    for (int left = 0; left < job.size; left += tile) {
+        const int width = job.size - left < tile ? job.size - left : tile;
         for (int c = 0; c < channels; ++c) {
-            resample_plane(planes[c], top, rows, scratch, scratch.planes + static_cast<std::size_t>(c) * plane);
+            with_constant(planes[c].across_count, [&](auto count) {
+                pass_across<count.value>(planes[c], scratch.columns + c * plane, left, left + width,
+                                         columns + c * tile * tile);
+            });
         }
-        if (job.colour) {
-            to_colour(scratch.planes, scratch.planes + plane, scratch.planes + 2 * plane,
-                      static_cast<std::size_t>(job.size) * tile);
-        }
+        if (job.colour) to_colour(columns, columns + tile * tile, columns + 2 * tile * tile, width * tile);
         for (int c = 0; c < channels; ++c) {
-            const std::size_t first = static_cast<std::size_t>(c) * plane;
-            for (std::size_t x = 0; x < length; x += 8) {
-                for (int y = 0; y < rows; y += 8) {
-                    transpose_block(scratch.planes + first + x * tile + static_cast<std::size_t>(y), tile,
-                                    scratch.lines + first + static_cast<std::size_t>(y) * length + x, length);
-                }
+            std::int16_t* lines = scratch.lines + static_cast<std::size_t>(c * tile) * scratch.line_stride + left;
+            for (int x = 0; x < width; x += 8) {
+                rows_of_columns(columns + (c * tile + x) * tile, lines + x, scratch.line_stride);
             }
         }
-        if (job.out == nullptr) continue;
-        switch (job.number) {
-            case Number::uint8: write_tile<ToUint8>(job, top, rows, scratch); break;
-            case Number::float32: write_tile<ToFloat32>(job, top, rows, scratch); break;
-            case Number::bfloat16: write_tile<ToBfloat16>(job, top, rows, scratch); break;
-            case Number::float16: write_tile<ToFloat16>(job, top, rows, scratch); break;
-        }
     }
-#if defined(__AVX2__)
-    _mm_sfence();
-#endif
 }
 
 }  // namespace overnight::OVERNIGHT_ISA

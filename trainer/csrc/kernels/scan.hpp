@@ -54,19 +54,6 @@ inline void unstuff(const std::uint8_t* data, std::size_t size, Unstuffed& resul
     __builtin_memset(to, 0, data_padding);
 }
 
-// `last`: the zigzag position of the last coefficient that may differ from zero.
-inline void transform(const std::int16_t* block, const std::int16_t* quantization, int side, int last,
-                      std::uint8_t* out, std::size_t stride) {
-#if defined(OVERNIGHT_VECTOR_TRANSFORM)
-    vector_transform(block, quantization, side, last, out, stride);
-#else
-    (void)last;
-    if (side == 8) return transform_plain<8>(block, quantization, out, stride);
-    if (side == 4) return transform_plain<4>(block, quantization, out, stride);
-    transform_plain<2>(block, quantization, out, stride);
-#endif
-}
-
 // A block of one value: what either pass of any transform makes of it.
 inline void fill_block(int dc, int side, std::uint8_t* out, std::size_t stride) {
     const std::uint8_t sample = to_sample(descale(static_cast<Wrapping>(dc), 3));
@@ -77,6 +64,7 @@ inline void fill_block(int dc, int side, std::uint8_t* out, std::size_t stride) 
 struct Walk {
     const ScanJob& job;
     ScanState state;
+    BlockQueue queue;
     int segment = -1;
     std::size_t data_end = 0;  // of the segment's bytes
     int next_restart = 0;      // the unit that the next restart marker stands before
@@ -129,14 +117,19 @@ inline bool ran_out(const Walk& walk) { return bytes_taken(walk) > walk.data_end
     }
 }
 
+// `last`: the zigzag position of the last coefficient that may differ from zero.
+[[gnu::always_inline]] inline Transform transform_for(int side, int last) {
+    if (side == 8) return last < zigzag_of_four ? Transform::first_four : Transform::eight;
+    return side == 4 ? Transform::four : Transform::two;
+}
+
 [[gnu::always_inline]] inline void decode_block(Walk& walk, const PlaneJob& plane, int component, std::uint8_t* out) {
-    alignas(32) std::int16_t block[64];
-    __builtin_memset(block, 0, sizeof block);
+    std::int16_t* const block = cleared_block(walk.queue);
     const int last = read_block(walk.state, plane, component, block);
     if (last == 0 || plane.side <= 1) {
         fill_block(static_cast<std::int16_t>(block[0] * plane.quantization[0]), plane.side, out, plane.stride);
     } else {
-        transform(block, plane.quantization, plane.side, last, out, plane.stride);
+        wait_for_others(walk.queue, transform_for(plane.side, last), plane, out);
     }
 }
 
@@ -151,8 +144,10 @@ inline void decode_unit(Walk& walk, int column, int row) {
     }
 }
 
-inline bool decode_scan(const ScanJob& job) {
-    Walk walk{.job = job, .state = {}};
+// Decodes the window. `after_row(rows)` is called when so many of its rows of units are complete.
+template <class AfterRow>
+[[gnu::always_inline]] inline bool walk_scan(const ScanJob& job, AfterRow after_row) {
+    Walk walk{.job = job, .state = {}, .queue = {}};
     enter_segment(walk, 0);
     int unit = 0;  // the next one in the stream
     for (int row = job.top; row < job.bottom; ++row) {
@@ -163,8 +158,14 @@ inline bool decode_scan(const ScanJob& job) {
             decode_unit(walk, unit - first, row - job.top);
         }
         if (walk.damaged) return false;
+        wait_no_longer(walk.queue);
+        after_row(row - job.top + 1);
     }
     return !ran_out(walk) && walk.state.damage == 0;
+}
+
+inline bool decode_scan(const ScanJob& job) {
+    return walk_scan(job, [](int) {});
 }
 
 }  // namespace overnight::OVERNIGHT_ISA

@@ -119,35 +119,34 @@ template <int bits>
     return vmulq_s16(vld1q_s16(block + 8 * row), vld1q_s16(quantization + 8 * row));
 }
 
-inline void transform_of_eight(const std::int16_t* block, const std::int16_t* quantization, int last, std::uint8_t* out,
-                               std::size_t stride) {
+template <bool first_four>
+inline void transform_of_eight(const WaitingBlocks& blocks) {
     constexpr int first_bits = constant_bits - spare_bits;
     constexpr int second_bits = constant_bits + spare_bits + 3;
     int16x8_t row[8];
-    if (last < zigzag_of_four) {
-        for (int k = 0; k < 4; ++k) row[k] = dequantized(block, quantization, k);
+    for (int k = 0; k < (first_four ? 4 : 8); ++k) row[k] = dequantized(blocks.block[0], blocks.quantization[0], k);
+    if constexpr (first_four) {
         vector_pass_of_first_four<first_bits>(row);
         transpose_eight(row);
         vector_pass_of_first_four<second_bits>(row);
     } else {
-        for (int k = 0; k < 8; ++k) row[k] = dequantized(block, quantization, k);
         vector_pass_of_eight<first_bits>(row);
         transpose_eight(row);
         vector_pass_of_eight<second_bits>(row);
     }
     transpose_eight(row);
-    for (int k = 0; k < 8; ++k) vst1_u8(out + static_cast<std::size_t>(k) * stride, as_bytes(row[k]));
+    for (int k = 0; k < 8; ++k) {
+        vst1_u8(blocks.out[0] + static_cast<std::size_t>(k) * blocks.stride[0], as_bytes(row[k]));
+    }
 }
 
-// To four or two samples a side: `last` does not matter, there is little to save.
 template <int side>
-inline void transform_reduced(const std::int16_t* block, const std::int16_t* quantization, std::uint8_t* out,
-                              std::size_t stride) {
+inline void transform_reduced(const WaitingBlocks& blocks) {
     constexpr int more = side == 4 ? 1 : 2;
     constexpr int first_bits = constant_bits - spare_bits + more;
     constexpr int second_bits = constant_bits + spare_bits + 3 + more;
     int16x8_t row[8];
-    for (int k = 0; k < 8; ++k) row[k] = dequantized(block, quantization, k);
+    for (int k = 0; k < 8; ++k) row[k] = dequantized(blocks.block[0], blocks.quantization[0], k);
     if constexpr (side == 4) vector_pass_of_four<first_bits>(row);
     if constexpr (side == 2) vector_pass_of_two<first_bits>(row);
     for (int k = side; k < 8; ++k) row[k] = vdupq_n_s16(0);
@@ -158,15 +157,17 @@ inline void transform_reduced(const std::int16_t* block, const std::int16_t* qua
     transpose_eight(row);
     for (int k = 0; k < side; ++k) {
         const uint8x8_t samples = as_bytes(row[k]);
-        __builtin_memcpy(out + static_cast<std::size_t>(k) * stride, &samples, side);
+        __builtin_memcpy(blocks.out[0] + static_cast<std::size_t>(k) * blocks.stride[0], &samples, side);
     }
 }
 
-[[gnu::always_inline]] inline void vector_transform(const std::int16_t* block, const std::int16_t* quantization,
-                                                    int side, int last, std::uint8_t* out, std::size_t stride) {
-    if (side == 8) return transform_of_eight(block, quantization, last, out, stride);
-    if (side == 4) return transform_reduced<4>(block, quantization, out, stride);
-    transform_reduced<2>(block, quantization, out, stride);
+inline void transform(Transform kind, const WaitingBlocks& blocks) {
+    switch (kind) {
+        case Transform::first_four: return transform_of_eight<true>(blocks);
+        case Transform::eight: return transform_of_eight<false>(blocks);
+        case Transform::four: return transform_reduced<4>(blocks);
+        case Transform::two: return transform_reduced<2>(blocks);
+    }
 }
 
 }  // namespace overnight::OVERNIGHT_ISA

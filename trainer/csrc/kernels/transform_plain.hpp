@@ -93,4 +93,18 @@ inline void transform_plain(const std::int16_t* block, const std::int16_t* quant
     }
 }
 
+#if !defined(OVERNIGHT_VECTOR_TRANSFORM)
+inline void transform(Transform kind, const WaitingBlocks& blocks) {
+    const auto of = [&](auto plain) {
+        plain(blocks.block[0], blocks.quantization[0], blocks.out[0], blocks.stride[0]);
+    };
+    switch (kind) {
+        case Transform::first_four:
+        case Transform::eight: return of(transform_plain<8>);
+        case Transform::four: return of(transform_plain<4>);
+        case Transform::two: return of(transform_plain<2>);
+    }
+}
+#endif
+
 }  // namespace overnight::OVERNIGHT_ISA
