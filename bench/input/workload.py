@@ -4,6 +4,7 @@ Needs numpy alone, so that it works in any peer's environment.
 """
 
 import io
+import mmap
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -97,9 +98,11 @@ def from_folder(folder: Path, count: int) -> Workload:
 
 
 def batch_memory(count: int, kind: type[np.generic]) -> NDArray[np.generic]:
-    """Memory for `count` samples, NCHW, that begins with a cache line, as a loader's ring does."""
+    """Memory for `count` samples, NCHW, in large pages, as the trainer's ring of batches is."""
     values = count * 3 * SIZE * SIZE
     width = np.dtype(kind).itemsize
-    raw = np.zeros(values * width + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + values * width].view(kind).reshape(count, 3, SIZE, SIZE)
+    pages = mmap.mmap(-1, values * width, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages.madvise(mmap.MADV_HUGEPAGE)
+    made = np.frombuffer(pages, kind).reshape(count, 3, SIZE, SIZE)
+    made[...] = 0
+    return made
