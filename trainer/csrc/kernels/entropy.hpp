@@ -84,14 +84,22 @@ struct ScanState {
     return static_cast<std::int16_t>(state.predicted[component]);
 }
 
-// Fills a block of zeros. Returns the zigzag position of the last coefficient that may differ from zero.
-[[gnu::always_inline]] inline int read_block(ScanState& state, const PlaneJob& plane, int component,
-                                             std::int16_t* block) {
-    block[0] = dc_of_block(state, *plane.dc, component);
-    const HuffmanTable& table = *plane.ac;
-    BitReader reader = state.reader;  // a copy stays in registers
-    int position = 0;
-    int last = 0;
+// What a symbol that ends a block means. Returns the zigzag position of the last coefficient that may differ from zero:
+// `last`, or the block's end.
+[[gnu::always_inline]] inline int end_block(ScanState& state, const BitReader& reader, Symbol symbol, int value,
+                                            int position, int last, std::int16_t* block) {
+    state.reader = reader;
+    if (position == 63) {
+        block[63] = static_cast<std::int16_t>(value);
+        return 63;
+    }
+    note(state, symbol >> moves_shift != block_ends);
+    return last;
+}
+
+// The coefficients that follow `position`.
+[[gnu::always_inline]] inline int rest_of_block(ScanState& state, const HuffmanTable& table, BitReader reader,
+                                                int position, std::int16_t* block) {
     for (;;) {
         refill(reader);
         // 56 bits are two symbols: a code has at most 16, its value 10 (HuffmanTable::define refuses others).
@@ -99,19 +107,64 @@ struct ScanState {
             const Symbol symbol = look(table, reader.bits);
             const int value = value_of(reader.bits, symbol);
             drop(reader, length_of(symbol));
-            last = position;
+            const int last = position;
             position += static_cast<int>(symbol >> moves_shift);
             if (__builtin_expect(position >= 63, 0)) {
-                if (position == 63) {
-                    block[63] = static_cast<std::int16_t>(value);
-                    last = 63;
-                } else {
-                    note(state, symbol >> moves_shift != block_ends);
-                }
-                state.reader = reader;
-                return last;
+                return end_block(state, reader, symbol, value, position, last, block);
             }
             block[zigzag[position]] = static_cast<std::int16_t>(value);
+        }
+    }
+}
+
+// Fills a block of zeros. Returns the zigzag position of the last coefficient that may differ from zero.
+[[gnu::always_inline]] inline int read_block(ScanState& state, const PlaneJob& plane, int component,
+                                             std::int16_t* block) {
+    block[0] = dc_of_block(state, *plane.dc, component);
+    return rest_of_block(state, *plane.ac, state.reader, 0, block);
+}
+
+// The same for one block of each of two streams, symbol by symbol in turn: within a stream each symbol must wait until
+// the one before has been looked up, and the processor has time for another stream meanwhile.
+[[gnu::always_inline]] inline void read_two_blocks(ScanState* state, const PlaneJob& plane, int component,
+                                                   std::int16_t* const* block, int* last) {
+    for (int i = 0; i < 2; ++i) block[i][0] = dc_of_block(state[i], *plane.dc, component);
+    const HuffmanTable& table = *plane.ac;
+    BitReader a = state[0].reader;
+    BitReader b = state[1].reader;
+    int position_a = 0;
+    int position_b = 0;
+    for (;;) {
+        refill(a);
+        refill(b);
+        for (int twice = 0; twice < 2; ++twice) {
+            const Symbol symbol_a = look(table, a.bits);
+            const Symbol symbol_b = look(table, b.bits);
+            const int value_a = value_of(a.bits, symbol_a);
+            const int value_b = value_of(b.bits, symbol_b);
+            drop(a, length_of(symbol_a));
+            drop(b, length_of(symbol_b));
+            const int last_a = position_a;
+            const int last_b = position_b;
+            position_a += static_cast<int>(symbol_a >> moves_shift);
+            position_b += static_cast<int>(symbol_b >> moves_shift);
+            if (__builtin_expect(position_a >= 63 || position_b >= 63, 0)) {
+                if (position_a >= 63) {
+                    last[0] = end_block(state[0], a, symbol_a, value_a, position_a, last_a, block[0]);
+                } else {
+                    block[0][zigzag[position_a]] = static_cast<std::int16_t>(value_a);
+                    last[0] = rest_of_block(state[0], table, a, position_a, block[0]);
+                }
+                if (position_b >= 63) {
+                    last[1] = end_block(state[1], b, symbol_b, value_b, position_b, last_b, block[1]);
+                } else {
+                    block[1][zigzag[position_b]] = static_cast<std::int16_t>(value_b);
+                    last[1] = rest_of_block(state[1], table, b, position_b, block[1]);
+                }
+                return;
+            }
+            block[0][zigzag[position_a]] = static_cast<std::int16_t>(value_a);
+            block[1][zigzag[position_b]] = static_cast<std::int16_t>(value_b);
         }
     }
 }

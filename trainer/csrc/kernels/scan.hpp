@@ -61,10 +61,10 @@ inline void fill_block(int dc, int side, std::uint8_t* out, std::size_t stride) 
     for (int y = 0; y < side; ++y) __builtin_memcpy(out + static_cast<std::size_t>(y) * stride, &row, side);
 }
 
+// The way through the data of some of a scan's rows.
 struct Walk {
     const ScanJob& job;
-    ScanState state;
-    BlockQueue queue;
+    ScanState& state;
     int segment = -1;
     std::size_t data_end = 0;  // of the segment's bytes
     int next_restart = 0;      // the unit that the next restart marker stands before
@@ -123,45 +123,102 @@ inline bool ran_out(const Walk& walk) { return bytes_taken(walk) > walk.data_end
     return side == 4 ? Transform::four : Transform::two;
 }
 
-[[gnu::always_inline]] inline void decode_block(Walk& walk, const PlaneJob& plane, int component, std::uint8_t* out) {
-    std::int16_t* const block = cleared_block(walk.queue);
-    const int last = read_block(walk.state, plane, component, block);
+// What becomes of queue.next[which].
+[[gnu::always_inline]] inline void finish_block(BlockQueue& queue, int which, const PlaneJob& plane, int last,
+                                                std::uint8_t* out) {
     if (last == 0 || plane.side <= 1) {
-        fill_block(static_cast<std::int16_t>(block[0] * plane.quantization[0]), plane.side, out, plane.stride);
+        const int dc = static_cast<std::int16_t>(queue.next[which][0] * plane.quantization[0]);
+        fill_block(dc, plane.side, out, plane.stride);
     } else {
-        wait_for_others(walk.queue, transform_for(plane.side, last), plane, out);
+        wait_for_others(queue, which, transform_for(plane.side, last), plane, out);
     }
 }
 
-inline void decode_unit(Walk& walk, int column, int row) {
-    for (int k = 0; k < walk.job.components; ++k) {
-        const PlaneJob& plane = walk.job.plane[k];
+// Calls decode(plane, its number, its first sample) for the blocks of the window's unit (column, row), in their order.
+template <class Decode>
+[[gnu::always_inline]] inline void each_block(const ScanJob& job, int column, int row, Decode decode) {
+    for (int k = 0; k < job.components; ++k) {
+        const PlaneJob& plane = job.plane[k];
         for (int y = 0; y < plane.down; ++y) {
             const auto line = static_cast<std::size_t>((row * plane.down + y) * plane.side);
             std::uint8_t* out = plane.out + line * plane.stride + column * plane.across * plane.side;
-            for (int x = 0; x < plane.across; ++x, out += plane.side) decode_block(walk, plane, k, out);
+            for (int x = 0; x < plane.across; ++x, out += plane.side) decode(plane, k, out);
         }
     }
 }
 
-// Decodes the window. `after_row(rows)` is called when so many of its rows of units are complete.
-template <class AfterRow>
-[[gnu::always_inline]] inline bool walk_scan(const ScanJob& job, AfterRow after_row) {
-    Walk walk{.job = job, .state = {}, .queue = {}};
-    enter_segment(walk, 0);
-    int unit = 0;  // the next one in the stream
-    for (int row = job.top; row < job.bottom; ++row) {
-        const int first = row * job.units_across + job.left;
-        const int end = row * job.units_across + job.right;
-        if (unit < first) skip_units(walk, unit, first);
-        for (unit = first; unit < end && ready_for(walk, unit); ++unit) {
-            decode_unit(walk, unit - first, row - job.top);
-        }
-        if (walk.damaged) return false;
-        wait_no_longer(walk.queue);
-        after_row(row - job.top + 1);
+inline void decode_unit(Walk& walk, BlockQueue& queue, int column, int row) {
+    each_block(walk.job, column, row, [&](const PlaneJob& plane, int k, std::uint8_t* out) {
+        const int last = read_block(walk.state, plane, k, cleared_block(queue, 0));
+        finish_block(queue, 0, plane, last, out);
+    });
+}
+
+// The unit and the one below it, which is in another segment.
+inline void decode_two_units(const ScanJob& job, ScanState* state, BlockQueue& queue, int column, int row) {
+    each_block(job, column, row, [&](const PlaneJob& plane, int k, std::uint8_t* out) {
+        std::int16_t* const block[2] = {cleared_block(queue, 0), cleared_block(queue, 1)};
+        int last[2];
+        read_two_blocks(state, plane, k, block, last);
+        finish_block(queue, 0, plane, last[0], out);
+        finish_block(queue, 1, plane, last[1], out + static_cast<std::size_t>(plane.down * plane.side) * plane.stride);
+    });
+}
+
+struct Scan {
+    const ScanJob& job;
+    ScanState state[2];
+    Walk walk[2];
+    BlockQueue queue;
+    int unit = 0;  // where walk[0] stands
+
+    explicit Scan(const ScanJob& scan)
+        : job(scan), state{}, walk{{.job = job, .state = state[0]}, {.job = job, .state = state[1]}} {}
+};
+
+inline void decode_row(Scan& scan, int row) {
+    const ScanJob& job = scan.job;
+    Walk& walk = scan.walk[0];
+    const int first = row * job.units_across + job.left;
+    const int end = row * job.units_across + job.right;
+    if (scan.unit < first) skip_units(walk, scan.unit, first);
+    for (scan.unit = first; scan.unit < end && ready_for(walk, scan.unit); ++scan.unit) {
+        decode_unit(walk, scan.queue, scan.unit - first, row - job.top);
     }
-    return !ran_out(walk) && walk.state.damage == 0;
+}
+
+// Rows that begin with a restart marker: two at a time, each by a way of its own.
+inline void decode_two_rows(Scan& scan, int row) {
+    const ScanJob& job = scan.job;
+    const int start[2] = {row * job.units_across, (row + 1) * job.units_across};
+    for (int i = 0; i < 2; ++i) skip_units(scan.walk[i], start[i], start[i] + job.left);
+    for (int column = job.left; column < job.right; ++column) {
+        if (!ready_for(scan.walk[0], start[0] + column) || !ready_for(scan.walk[1], start[1] + column)) break;
+        decode_two_units(job, scan.state, scan.queue, column - job.left, row - job.top);
+    }
+    scan.unit = start[0] + job.right;
+}
+
+// Decodes the window. `after_rows(rows)` is called when so many of its rows of units are complete.
+template <class AfterRows>
+[[gnu::always_inline]] inline bool walk_scan(const ScanJob& job, AfterRows after_rows) {
+    Scan scan(job);
+    enter_segment(scan.walk[0], 0);
+    const bool rows_begin_segments = job.restart_interval > 0 && job.units_across % job.restart_interval == 0;
+    for (int row = job.top; row < job.bottom;) {
+        if (rows_begin_segments && row + 1 < job.bottom) {
+            decode_two_rows(scan, row);
+            row += 2;
+        } else {
+            decode_row(scan, row);
+            row += 1;
+        }
+        if (scan.walk[0].damaged || scan.walk[1].damaged) return false;
+        wait_no_longer(scan.queue);
+        after_rows(row - job.top);
+    }
+    const bool complete = !ran_out(scan.walk[0]) && (scan.walk[1].segment < 0 || !ran_out(scan.walk[1]));
+    return complete && (scan.state[0].damage | scan.state[1].damage) == 0;
 }
 
 inline bool decode_scan(const ScanJob& job) {

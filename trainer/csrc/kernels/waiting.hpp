@@ -24,33 +24,33 @@ struct WaitingBlocks {
 inline void transform(Transform kind, const WaitingBlocks& blocks);
 
 struct BlockQueue {
-    alignas(64) std::int16_t memory[transforms * blocks_at_once + 1][64];
-    std::int16_t* next = memory[0];  // the block that is read into
+    alignas(64) std::int16_t memory[transforms * blocks_at_once + 2][64];
+    std::int16_t* next[2] = {memory[0], memory[1]};  // the blocks that are read into
     WaitingBlocks waiting[transforms];
 
     BlockQueue() {
         for (int kind = 0; kind < transforms; ++kind) {
-            for (int i = 0; i < blocks_at_once; ++i) waiting[kind].block[i] = memory[1 + kind * blocks_at_once + i];
+            for (int i = 0; i < blocks_at_once; ++i) waiting[kind].block[i] = memory[2 + kind * blocks_at_once + i];
         }
     }
 };
 
-// The next block, all zero. Compilers make a slow instruction of a memset of this size.
-[[gnu::always_inline]] inline std::int16_t* cleared_block(BlockQueue& queue) {
+// Next block `i`, all zero. Compilers make a slow instruction of a memset of this size.
+[[gnu::always_inline]] inline std::int16_t* cleared_block(BlockQueue& queue, int i) {
     typedef std::int16_t Part __attribute__((vector_size(32), may_alias));
-    auto* part = reinterpret_cast<Part*>(queue.next);
+    auto* part = reinterpret_cast<Part*>(queue.next[i]);
     part[0] = part[1] = part[2] = part[3] = Part{};
-    return queue.next;
+    return queue.next[i];
 }
 
-// Lets `queue.next` wait, and has another block as the next one.
-[[gnu::always_inline]] inline void wait_for_others(BlockQueue& queue, Transform kind, const PlaneJob& plane,
+// Lets next block `which` wait, and has another one in its place.
+[[gnu::always_inline]] inline void wait_for_others(BlockQueue& queue, int which, Transform kind, const PlaneJob& plane,
                                                    std::uint8_t* out) {
     WaitingBlocks& waiting = queue.waiting[static_cast<int>(kind)];
     const int i = waiting.count;
     std::int16_t* const spare = waiting.block[i];
-    waiting.block[i] = queue.next;
-    queue.next = spare;
+    waiting.block[i] = queue.next[which];
+    queue.next[which] = spare;
     waiting.quantization[i] = plane.quantization;
     waiting.out[i] = out;
     waiting.stride[i] = plane.stride;
