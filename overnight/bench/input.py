@@ -106,11 +106,10 @@ def read(text: str) -> Measurement:
 def advice(found: Measurement) -> list[str]:
     """What to do, one sentence each, the most useful first; a single one where nothing is to be gained."""
     sentences = [*_accelerator(found), *_levers(found)]
-    left = {why: count for why, count in found.fallback.items() if not why.startswith("samples below")}
-    if left:
-        share = sum(left.values()) / found.sample.images
+    if found.fallback:
+        share = sum(found.fallback.values()) / found.sample.images
         sentences.append(
-            f"{share:.0%} of the images are left to libjpeg ({', '.join(left)}); "
+            f"{share:.0%} of the images are left to libjpeg ({', '.join(found.fallback)}); "
             "`overnight shards build` rewrites those that it can."
         )
     if found.bad:

@@ -42,24 +42,39 @@ struct FixedArithmetic {
     static float sample(Value value) { return static_cast<float>(value) * (1.0F / 64.0F); }
 
     // Weights add up to exactly 1, so that a flat picture stays flat; the largest takes what rounding left over.
+    // Tap by tap over all outputs, for compilers to make vectors of.
     static void weigh(const double* shares, int count, std::size_t outputs, const double* totals, Value* weights) {
-        constexpr int one = 1 << 15;
-        for (std::size_t o = 0; o < outputs; ++o, weights += count) {
-            const double factor = one / totals[o];
-            int sum = 0;
-            int highest = 0;
+        constexpr std::size_t at_once = 32;
+        for (std::size_t from = 0; from < outputs; from += at_once) {
+            const std::size_t some = std::min(at_once, outputs - from);
+            std::int32_t sum[at_once] = {};
+            std::int32_t largest[at_once] = {};
+            std::int32_t highest[at_once] = {};
+            Value* const block = weights + from * static_cast<std::size_t>(count);
             for (int k = 0; k < count; ++k) {
-                // Never negative, so that adding a half and cutting rounds.
-                const double share = shares[static_cast<std::size_t>(k) * outputs + o];
-                const int weight = std::min(static_cast<int>(share * factor + 0.5), one - 1);
-                weights[k] = static_cast<Value>(weight);
-                sum += weight;
-                if (weight > weights[highest]) highest = k;
+                const double* share = shares + static_cast<std::size_t>(k) * outputs + from;
+                std::int32_t weight[at_once];
+                for (std::size_t o = 0; o < some; ++o) {
+                    // Never negative, so that adding a half and cutting rounds.
+                    weight[o] = std::min(static_cast<std::int32_t>(share[o] * (one / totals[from + o]) + 0.5), one - 1);
+                    sum[o] += weight[o];
+                    highest[o] = weight[o] > largest[o] ? k : highest[o];
+                    largest[o] = std::max(largest[o], weight[o]);
+                }
+                for (std::size_t o = 0; o < some; ++o) {
+                    block[o * static_cast<std::size_t>(count) + static_cast<std::size_t>(k)] =
+                        static_cast<Value>(weight[o]);
+                }
             }
-            Value& largest = weights[highest];
-            largest = static_cast<Value>(std::min(largest + one - sum, one - 1));
+            for (std::size_t o = 0; o < some; ++o) {
+                const auto at = o * static_cast<std::size_t>(count) + static_cast<std::size_t>(highest[o]);
+                block[at] = static_cast<Value>(std::min(largest[o] + one - sum[o], one - 1));
+            }
         }
     }
+
+private:
+    static constexpr std::int32_t one = 1 << 15;
 };
 
 }  // namespace overnight

@@ -8,11 +8,11 @@ namespace overnight {
 namespace {
 
 // How many times the target a component's box stays at least where the DCT makes it smaller. What the box filter of the
-// DCT loses shows most where the triangle after it has little left to do; for small targets, of which there is little
-// to save, it is left enough.
+// DCT loses shows most where the triangle after it has little left to do: just above 1. For small targets, of which
+// there is little to save, the triangle is left more.
 constexpr int small_target = 128;
 
-double oversampling(int size) { return size < small_target ? 2.0 : 1.0; }
+double oversampling(int size) { return size < small_target ? 2.0 : 1.25; }
 
 // Samples behind a plane that vector loads may touch.
 constexpr std::size_t beyond = 64;

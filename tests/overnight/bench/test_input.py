@@ -74,10 +74,6 @@ def test_files_that_are_left_to_libjpeg_are_named_with_the_reason() -> None:
     assert sentence.startswith("8% of the images are left to libjpeg (progressive, CMYK)")
 
 
-def test_small_samples_are_no_fault_of_the_files() -> None:
-    assert advice(measurement(fallback={"samples below 128 pixels": 100})) == ["Nothing to change."]
-
-
 def test_shares_of_the_steps_add_up() -> None:
     steps = measurement().steps_us
     assert steps is not None

@@ -12,7 +12,7 @@ from trainer.data.native import Normalisation
 
 Floats = NDArray[np.float64]
 SMALL_TARGET = 128
-"""Pixels of a side; below, what the DCT makes smaller stays twice as large as the target."""
+"""Pixels of a side; below, what the DCT makes smaller stays twice as large as the target, else 1.25 times."""
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels of the picture."""
 
@@ -68,7 +68,7 @@ def dct_side(shorter: float, size: int) -> int:
 
     `shorter` is that side in samples of the component at full size.
     """
-    least = 2 * size if size < SMALL_TARGET else size
+    least = size * (2 if size < SMALL_TARGET else 1.25)
     return next((side for side in (1, 2, 4) if shorter * side / 8 >= least), 8)
 
 
