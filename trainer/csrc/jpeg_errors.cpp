@@ -85,8 +85,8 @@ void JpegErrors::forget() noexcept {
 }
 
 // Each block of each component has at least one Huffman code of one bit in the file. In memory it is 128 bytes of
-// coefficients, and its pixels are at most 410 bytes: of CMYK whose components are sampled 4 x 1, 1 x 4, 1 x 1 and 1 x
-// 1 ten blocks are 1,024 pixels. So a byte of a file stands for at most 8 * 410 bytes. The rest is for blocks beyond
+// coefficients, and its pixels are at most 410 bytes: components of CMYK that are sampled 4 x 1, 1 x 4 and twice 1 x 1
+// have ten blocks for 1,024 pixels. So a byte of a file stands for at most 8 * 410 bytes. The rest is for blocks beyond
 // the picture's edges (25 MB where a side has 65,500 pixels) and for rows.
 long memory_for(std::size_t file_bytes) noexcept {
     constexpr std::size_t rest = std::size_t{64} << 20;

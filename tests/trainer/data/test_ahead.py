@@ -158,14 +158,15 @@ def test_two_evaluations_in_a_cache_of_one_shard_both_end(bucket: ObjectBucket, 
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("seed", range(4))
 def test_an_evaluation_ends_while_training_holds_its_share_of_the_cache(
-    bucket: ObjectBucket, mixed_up: Rows, tmp_path: Path
+    bucket: ObjectBucket, mixed_up: Rows, tmp_path: Path, seed: int
 ) -> None:
     rows = far(mixed_up)
     config = CacheConfig(folder=str(tmp_path), bytes=4 * largest(mixed_up), parallel_downloads=2)
     share = beside_evaluation(config, mixed_up)
     assert share.bytes == 3 * largest(mixed_up)
-    order = Order(rows_count=80, seed=5, class_ids=rows.class_ids, shard=rows.shard, shuffle_window_shards=1)
+    order = Order(rows_count=80, seed=seed, class_ids=rows.class_ids, shard=rows.shard, shuffle_window_shards=1)
     common: dict[str, Any] = {"order": order, "steps": (0, 40), "batch_size": 4, "depth": 2}
     with train_loader(rows, cache=share, **common) as training:
         next(training)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer.data.cache import Busy, CacheConfig, ObjectCache
+from trainer.data.cache import Busy, CacheConfig, Full, ObjectCache
 from trainer.data.remote import StoredObject
 from trainer.errors import ConfigError
 
@@ -79,6 +79,27 @@ def test_what_is_in_use_never_goes(cache: ObjectCache) -> None:
     held[1].release()
     put(cache, 3)
     assert [is_here(cache, number) for number in range(4)] == [True, False, True, True]
+
+
+def test_whoever_may_use_less_leaves_the_rest_free_also_of_what_others_brought(
+    cache: ObjectCache, tmp_path: Path
+) -> None:
+    less = ObjectCache(tmp_path / "cache", 2 * SIZE)
+    held = [less.hold(stored(number)) for number in (1, 2) if put(cache, number)]
+    other = cache.begin(stored(3))
+    assert other is not None
+    used = other.finish()
+    with pytest.raises(Full):  # that would be a third, and nothing can go
+        less.hold(stored(3))
+    used.release()
+    with pytest.raises(Full):
+        less.hold(stored(3))
+    assert held[0] is not None
+    held[0].release()
+    third = less.hold(stored(3))
+    assert third is not None
+    assert not is_here(cache, 1)
+    assert cache.begin(stored(4)) is not None
 
 
 def test_room_counts_from_the_beginning_of_a_download(cache: ObjectCache) -> None:

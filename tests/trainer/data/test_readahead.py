@@ -230,6 +230,20 @@ def test_a_wait_for_room_is_told(bucket: ObjectBucket, remote: Rows, local: Rows
     assert "no room in the cache: other processes use it" in lines[0]
 
 
+def test_no_room_is_taken_for_a_later_shard_while_another_process_brings_an_earlier_one(
+    bucket: ObjectBucket, remote: Rows, local: Rows, tmp_path: Path
+) -> None:
+    """Or it could be all the room there is, and the earlier one gone when its turn comes."""
+    files = [int(file) for file in dict.fromkeys(remote.shard[order_of(remote).epoch(0)].tolist())]
+    other = ObjectCache(tmp_path, 3 * largest(local)).begin(CloudStorage(QUICK).describe(remote.paths[files[0]]))
+    assert other is not None
+    with ahead(remote, tmp_path, 3 * largest(local)) as reading:
+        time.sleep(0.5)
+        assert list(tmp_path.glob("*.tar")) == []
+        other.abandon()
+        assert reading.fetch(files[:3], wait=True)
+
+
 def test_a_substitute_is_fetched_alone(bucket: ObjectBucket, local: Rows, remote: Rows, tmp_path: Path) -> None:
     def broken(rows: Rows) -> Rows:
         size = rows.size.copy()

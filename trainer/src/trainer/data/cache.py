@@ -2,7 +2,7 @@
 
 One file an object version. Who uses a file holds flock(LOCK_SH) on it, who downloads it LOCK_EX on its .part file; the
 kernel takes both back when a process dies. So whatever nobody locks may go: the least recently used file first, and
-leftovers of killed downloads. A short flock on `lock` orders whoever counts, makes room or begins a download.
+leftovers of killed downloads. A short flock on `lock` orders whoever counts, makes room, holds or begins a download.
 """
 
 import contextlib
@@ -102,6 +102,10 @@ class Busy(Exception):
     """Another thread or process is downloading the object."""
 
 
+class Full(Exception):
+    """There is no room, and nothing that could go."""
+
+
 class ObjectCache:
     """The folder. Every method is safe against other threads and processes that use it."""
 
@@ -112,13 +116,22 @@ class ObjectCache:
         """Files that this object's methods have removed to make room."""
 
     def hold(self, found: StoredObject) -> Held | None:
-        """The object's file, which is then the one used last; None where it is not here."""
+        """The object's file, which is then the one used last; None where it is not here.
+
+        Raises Full while all files together exceed this object's capacity, which may be less than that of others: what
+        whoever shares the capacity holds never exceeds it, and the rest of the folder stays for the others.
+        """
         path = self._folder / f"{_name(found)}{_FILE}"
-        descriptor = _open_locked(path, os.O_RDONLY, fcntl.LOCK_SH)
-        if descriptor is None:
-            return None
-        os.utime(descriptor)
-        return Held(path, descriptor)
+        with self.alone():
+            descriptor = _open_locked(path, os.O_RDONLY, fcntl.LOCK_SH)
+            if descriptor is None:
+                return None
+            held = Held(path, descriptor)
+            if not self._make_room(found.size, besides=path):
+                held.release()
+                raise Full
+            os.utime(descriptor)
+            return held
 
     def begin(self, found: StoredObject) -> Part | None:
         """Take room for an object, making it where needed; None while there is none. Raises Busy and OSError."""

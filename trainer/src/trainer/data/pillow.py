@@ -26,7 +26,9 @@ WORTH_A_WORD = 0.01
 _ORIENTATION = 0x0112  # EXIF tag
 _DEEP = ("I", "F")  # 16 and 32 bits: Pillow would cut them off at 255
 _LEFT = frozenset(native.STATUSES.index(name) for name in ("not-a-jpeg", "unsupported"))
-_TOO_LARGE, _WRONG_SIZE = (native.STATUSES.index(name) for name in ("too-large", "wrong-size"))
+_TOO_LARGE, _WRONG_SIZE, _OUT_OF_MEMORY = (
+    native.STATUSES.index(name) for name in ("too-large", "wrong-size", "out-of-memory")
+)
 
 
 class TooLarge(Exception):
@@ -106,6 +108,8 @@ class SlowPath:
             found = decode(native.read(reader, places))
         except TooLarge:
             return _TOO_LARGE, 1
+        except MemoryError:
+            return _OUT_OF_MEMORY, 1
         except Exception:  # hostile bytes make Pillow raise nearly any type
             return status, 1
         height, width, _ = found.pixels.shape

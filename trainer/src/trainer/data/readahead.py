@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trainer.data import native
-from trainer.data.cache import Busy, CacheConfig, Held, ObjectCache, Part, Traffic
+from trainer.data.cache import Busy, CacheConfig, Full, Held, ObjectCache, Part, Traffic
 from trainer.data.remote import (
     CloudStorage,
     GivenUp,
@@ -188,7 +188,11 @@ class ReadAhead:
             pass
 
     def _bring_next(self) -> bool:
-        """Bring one shard; False: there is none left. Room is taken in the stream's order, bytes come in parallel."""
+        """Bring one shard; False: there is none left. Bytes come in parallel.
+
+        Room is taken in the stream's order, also while another process brings the shard: who took room for a later one
+        could fill the cache with what it does not need yet, and wait for ever.
+        """
         with self._turn:
             visit = next(self._visits, None)
             if visit is None:
@@ -207,7 +211,7 @@ class ReadAhead:
                     self._retries,
                     self._closing,
                 )
-                got = self._hold_or_begin(found, shard, leave_when_busy=True)
+                got = self._hold_or_begin(found, shard)
             except (RemoteError, OSError) as error:
                 self._fail(visit.file, shard, error)
                 return True
@@ -225,8 +229,8 @@ class ReadAhead:
         if self._closing.is_set():
             raise GivenUp
 
-    def _hold_or_begin(self, found: StoredObject, shard: _Shard, *, leave_when_busy: bool) -> Held | None:
-        """The file, or room for it as a Part; None: another process is bringing it."""
+    def _hold_or_begin(self, found: StoredObject, shard: _Shard) -> Held:
+        """The file, or room for it as a Part."""
         if found.size > self._cache.capacity:
             raise RemoteError(
                 f"this object has {found.size / 1e6:.1f} MB and the cache may hold {self._cache.capacity / 1e6:.1f} MB",
@@ -234,28 +238,23 @@ class ReadAhead:
                 remedy="give the cache more bytes",
             )
         while True:
-            if (held := self._cache.hold(found)) is not None:
-                return held
+            shard.progress.state = "no room in the cache: other processes use it"
             try:
-                if (part := self._cache.begin(found)) is not None:
-                    return part
-                shard.progress.state = "no room in the cache: other processes use it"
+                if (got := self._cache.hold(found) or self._cache.begin(found)) is not None:
+                    return got
+            except Full:
+                pass
             except Busy:
                 shard.progress.state = "another process brings it"
-                if leave_when_busy:
-                    return None
             with self._changed:
                 self._pause()
 
-    def _complete(self, file: int, found: StoredObject, shard: _Shard, got: Held | None) -> None:
+    def _complete(self, file: int, found: StoredObject, shard: _Shard, got: Held) -> None:
         try:
-            if got is None:
-                got = self._hold_or_begin(found, shard, leave_when_busy=False)
             held = self._download(found, shard, got) if isinstance(got, Part) else got
         except (RemoteError, OSError) as error:
             self._fail(file, shard, error)
             return
-        assert held is not None, "whoever does not leave when busy comes back with the file"
         self._count(shard.progress)
         with self._changed:
             self._traffic.misses += isinstance(got, Part)
