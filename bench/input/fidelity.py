@@ -36,8 +36,8 @@ def compare(native: ModuleType, works: dict[str, Workload]) -> Fidelity:
         reference = np.stack([_reference(file, cut) for file, cut in zip(work.files, work.cuts, strict=True)])
         fast[name] = _differences(ours.part(native, work, "sample", np.float32)(), reference)
         exact[name] = _differences(ours.part(native, work, "exact", np.float32)(), reference)
-        # The luma plane is made smaller in the DCT where half of it is still as large as the target.
-        small = np.array([min(cut.width, cut.height) >= 2 * SIZE for cut in work.cuts])
+        # The luma plane is made smaller in the DCT where half of it is still 1.25 times the target.
+        small = np.array([min(cut.width, cut.height) >= 2 * 1.25 * SIZE for cut in work.cuts])
         scaled.append(fast[name][small])
     all_scaled = np.concatenate(scaled)
     return Fidelity(

@@ -3,6 +3,7 @@
 Needs numpy alone, so that it works in any peer's environment.
 """
 
+import functools
 import io
 import mmap
 from dataclasses import dataclass, replace
@@ -97,8 +98,11 @@ def from_folder(folder: Path, count: int) -> Workload:
     )
 
 
+@functools.cache
 def batch_memory(count: int, kind: type[np.generic]) -> NDArray[np.generic]:
-    """Memory for `count` samples, NCHW, in large pages, as the trainer's ring of batches is."""
+    """Memory for `count` samples, NCHW, in large pages and written again and again, as the trainer's ring of batches is:
+    one and the same for all who ask for so much. Who would keep samples must copy them.
+    """
     values = count * 3 * SIZE * SIZE
     width = np.dtype(kind).itemsize
     pages = mmap.mmap(-1, values * width, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
