@@ -34,11 +34,14 @@ def pinned(core: int | None) -> Iterator[None]:
 def rotate(runs: Mapping[str, Run], count: int, rounds: int) -> dict[str, Cost]:
     """Costs of runs that make `count` samples each. A first round warms up and does not count.
 
-    Who comes after whom changes from round to round: a contender's predecessor leaves its own data in the caches.
+    Who comes after whom changes from round to round. A contender's turn is two runs, of which the second counts: its
+    predecessor leaves other code and data in the caches, and a loader has them to itself for hours.
     """
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(rounds + 1):
         for name in random.Random(number).sample(list(runs), len(runs)):
+            if number:
+                runs[name]()
             before = time.process_time()
             told = runs[name]()
             passed = time.process_time() - before

@@ -17,6 +17,7 @@ from PIL import Image
 from jpeg_files import jpeg, picture
 from loading import all_batches, eval_loader, joined, kept, same, train_loader
 from other_pictures import encoded, slow_member
+from overnight.shards.pixels import eight_bit
 from snapshot_files import Member, member, rows_of
 from trainer.data import pillow
 from trainer.data.buffers import Number, PixelFormat
@@ -142,6 +143,18 @@ def test_every_mode_is_what_pillows_convert_makes_of_it(mode: str, kind: str) ->
     with Image.open(io.BytesIO(content)) as image:
         expected = np.asarray(image.convert("RGB"))
     np.testing.assert_array_equal(pillow.decode(content).pixels, expected)
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("RGBA", "PNG"), ("RGBA", "WEBP"), ("LA", "PNG"), ("P", "GIF")])
+def test_what_is_transparent_is_as_the_shard_writer_makes_it(mode: str, kind: str) -> None:
+    image = Image.fromarray(picture(3)).convert("RGBA")
+    image.putalpha(Image.linear_gradient("L").resize(image.size))
+    content = encoded(image.convert(mode), kind, lossless=True)
+    with Image.open(io.BytesIO(content)) as stored:
+        expected = np.asarray(eight_bit(stored).convert("RGB"))
+    found = pillow.decode(content).pixels
+    np.testing.assert_array_equal(found, expected)
+    assert (found[0] == 255).all() or mode == "P"
 
 
 def test_an_arithmetic_coded_jpeg_is_read(tmp_path: Path) -> None:

@@ -44,7 +44,8 @@ class Decoded:
 
 
 def decode(content: bytes) -> Decoded:
-    """The picture, of an animation the first, as torchvision's loader has it: alpha and colour profile left out.
+    """The picture, of an animation the first: on white where it is transparent, as the shard writer lays it, and
+    without regard to colour profiles.
 
     Raises TooLarge, and nearly any exception for bytes that Pillow cannot read or would not read faithfully.
     """
@@ -59,8 +60,14 @@ def decode(content: bytes) -> Decoded:
             if image.mode.startswith(_DEEP):
                 raise ValueError(f"{image.mode} is not 8 bits a sample")
             image.load()
-            coloured = image if image.mode == "RGB" else image.convert("RGB")
-            return Decoded(np.asarray(coloured), _orientation(image))
+            return Decoded(np.asarray(_coloured(image)), _orientation(image))
+
+
+def _coloured(image: Image.Image) -> Image.Image:
+    if image.has_transparency_data:
+        with_alpha = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", with_alpha.size, "white"), with_alpha).convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def orientation(source: Any) -> int:
