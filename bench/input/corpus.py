@@ -66,7 +66,7 @@ class Extent:
 
 
 FULL = Extent("full", {"s": 400, "h": 100, "i": 150, "l": 60}, len(PACKAGES))
-QUICK = Extent("quick", {"s": 128, "h": 28, "i": 42, "l": 26}, 3)
+QUICK = Extent("quick", {"s": 128, "h": 28, "i": 42, "l": 26}, len(PACKAGES))
 
 
 @lru_cache(maxsize=8)

@@ -39,7 +39,7 @@ class Size:
     workers: tuple[int, ...]
 
 
-QUICK = Size(corpus.QUICK, environments.QUICK, {"s": 56, "h": 28, "i": 42, "l": 26}, 5, 640, 3, (1,))
+QUICK = Size(corpus.QUICK, environments.QUICK, {"s": 100, "h": 28, "i": 42, "l": 26}, 5, 640, 3, (1,))
 FULL = Size(corpus.FULL, environments.FULL, {"s": 100, "h": 100, "i": 100, "l": 50}, 5, 2000, 5, (1, 2))
 
 
