@@ -100,8 +100,9 @@ def from_folder(folder: Path, count: int) -> Workload:
 
 @functools.cache
 def batch_memory(count: int, kind: type[np.generic]) -> NDArray[np.generic]:
-    """Memory for `count` samples, NCHW, in large pages and written again and again, as the trainer's ring of batches is:
-    one and the same for all who ask for so much. Who would keep samples must copy them.
+    """Memory for `count` samples, NCHW, in large pages and written again and again, as the trainer's ring is.
+
+    One and the same for all who ask for so much: who would keep samples must copy them.
     """
     values = count * 3 * SIZE * SIZE
     width = np.dtype(kind).itemsize
