@@ -61,13 +61,20 @@ def test_loaders_are_compared_by_their_cpu_time_with_one_worker() -> None:
     assert loaders.second_thread() == pytest.approx(1.9)
 
 
-def test_every_contender_runs_once_a_round_in_changing_order() -> None:
+def test_every_contender_runs_twice_a_round_in_changing_order() -> None:
     calls: list[str] = []
     costs = rotate({name: lambda name=name: calls.append(name) for name in "abcd"}, count=1, rounds=3)
-    orders = ["".join(calls[start : start + 4]) for start in range(0, len(calls), 4)]
-    assert len(orders) == 4  # one round more than counted
-    assert {"".join(sorted(order)) for order in orders} == {"abcd"}
+    orders = ["".join(calls[start : start + 8]) for start in range(4, len(calls), 8)]
+    assert sorted(calls[:4]) == list("abcd")  # one round more than counted, once
+    assert len(orders) == 3
+    assert all(order[::2] == order[1::2] for order in orders)
+    assert {"".join(sorted(order[::2])) for order in orders} == {"abcd"}
     assert len(set(orders)) > 1
+
+
+def test_the_second_of_two_runs_counts() -> None:
+    told = iter([0.9, 0.8, 0.1, 0.7, 0.2, 0.6, 0.3])  # a round that does not count, then pairs
+    assert rotate({"a": lambda: next(told)}, count=1, rounds=3)["a"].microseconds == pytest.approx(200_000)
     assert set(costs) == set("abcd")
 
 

@@ -41,7 +41,7 @@ def test_it_says_what_a_core_makes_and_what_is_left_to_libjpeg(shards: Path) -> 
 def test_json_is_the_trainers_measurement(shards: Path) -> None:
     found = json.loads(overnight("bench", "input", str(shards), "--preset", "demo", "--seconds", "1", "--json"))
     assert found["format"] == "overnight.bench-input/1"
-    assert found["size"] == 48
+    assert found["size"] == 64
 
 
 def test_no_shards_are_the_trainers_sentence(tmp_path: Path) -> None:

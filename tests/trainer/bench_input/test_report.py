@@ -113,6 +113,6 @@ def test_a_step_and_a_batch_make_a_rate(shards: Path, capsys: pytest.CaptureFixt
 def test_the_preset_gives_the_size(shards: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(shards), "--preset", "demo", "--seconds", "1"])
     found = json.loads(capsys.readouterr().out)
-    assert found["size"] == 48
+    assert found["size"] == 64
     assert found["fallback"] == {"progressive": 2}
     assert found["steps_us"]["entropy"] > 0
