@@ -10,7 +10,7 @@ setup: ## Make .venv: locked dependencies, the native extension, both packages
 demo: setup ## Three weeks of retraining on real pictures, in ./demo (two to four minutes)
 	@.venv/bin/overnight demo
 
-test: lint ## Everything that is checked: lint, types, tests with coverage (about 6 minutes)
+test: lint ## Everything that is checked: lint, types, tests with coverage (about 10 minutes on two cores)
 	@rm -f .coverage .coverage.*
 	@.venv/bin/coverage run -m pytest --ignore=tests/infra --ignore=tests/terraform --ignore=tests/policies --ignore=tests/images $(PYTEST_ARGS)
 	@.venv/bin/coverage combine --quiet && .venv/bin/coverage report | grep TOTAL
